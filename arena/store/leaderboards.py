@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from arena.ratings import rating_system
 from arena.store import seasons
@@ -19,7 +19,6 @@ from arena.store.paging import Page, read_page
 from arena.store.pool_payoffs import CURRENT_SEASON_SQL, PoolPayoff, means_query, pairs_query
 from arena.store.registry import find_bot_id
 from arena.store.result_queries import OUTCOMES, UNRATED_SUFFIX, LeaderboardRow, standing_from_row
-from arena.store.schema import counts
 from protocol.errors import UsageFault
 from protocol.games import payoff_unit
 from protocol.names import fold_name
@@ -58,13 +57,13 @@ WITH paid AS ({paid}), board AS (
     SELECT bots.name, bots.key, bots.person, stood.*, mu - 3 * sigma AS score, payoff, ranked, {rank} AS rank
     FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot LEFT JOIN paid ON paid.bot = stood.bot
 ), chosen AS (
-    SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR instr(key, :search) > 0
+    SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR {{instr}}(key, :search) > 0
 ), found AS (
     SELECT * FROM chosen WHERE :start OR value {beyond} :value OR (value = :value AND key > :key)
     ORDER BY value {order}, key LIMIT :limit
 )
 SELECT *, (
-    SELECT coalesce(json_group_array(round(CAST(mu_after AS numeric), 2)), '[]') FROM ({curve}) AS newest
+    SELECT coalesce({{json_group_array}}(round(CAST(mu_after AS numeric), 2)), '[]') FROM ({curve}) AS newest
 ) AS curve, {pairs} AS pairs
 FROM found ORDER BY value {order}, key
 """
@@ -73,7 +72,7 @@ _CURRENT_SEASON_PARTS = {
     "stood": "SELECT * FROM ratings WHERE pool = :pool",
     "paid": means_query(CURRENT_SEASON_SQL),
     "pairs": pairs_query("found.bot", CURRENT_SEASON_SQL),
-    "curve": """SELECT mu_after FROM seats INDEXED BY seats_by_played
+    "curve": """SELECT mu_after FROM seats {using:seats_by_played}
         WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
 }
 """The SQL parts that complete `_LEADERBOARD_PAGE` for the current season."""
@@ -82,19 +81,21 @@ _ANY_SEASON_PARTS = {
     "paid": means_query(":first"),
     "pairs": pairs_query("found.bot", ":first"),
     "curve": """SELECT mu_after FROM (
-            SELECT match, mu_after FROM seats INDEXED BY seats_by_bot
+            SELECT match, mu_after FROM seats {using:seats_by_bot}
             WHERE seats.bot = found.bot AND seats.pool = :pool AND mu_after IS NOT NULL
                 AND match BETWEEN :first AND found.last ORDER BY match DESC LIMIT :curve
         ) AS last ORDER BY match""",
 }
 """The SQL parts that complete `_LEADERBOARD_PAGE` for the season from match :first to :last."""
 _BOTS_PAGE = """
-SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
-FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
+SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR {instr}(key, :search) > 0) AS total
+FROM bots WHERE (:start OR key > :key) AND (:search = '' OR {instr}(key, :search) > 0) ORDER BY key LIMIT :limit
 """
 """The query for a page of the list of bots whose keys (folded names) contain :search, in the order of their keys."""
 _POOLS_BY_MATCHES = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
 """The query for the pools of this season, the busiest first."""
+_PLAYED_POOLS = "SELECT DISTINCT pool FROM counts WHERE tournament = '' ORDER BY pool"
+"""The query for the pools with matches, and GAME/unrated for unrated ones."""
 _LEADERS_BY_SCORE = """
 SELECT bots.name, first.score, rank() OVER (ORDER BY first.score DESC) AS rank FROM (
     SELECT bot, mu - 3 * sigma AS score FROM ratings WHERE pool = :pool ORDER BY score DESC LIMIT :limit
@@ -150,8 +151,8 @@ GROUP BY seat ORDER BY 1"""
 """The query for the results of a bot in a pool, by its seat."""
 _POINTS_SQL = """
 SELECT seats.played, seats.mu_after, seats.sigma_after, matches.finished, matches.id
-FROM json_each(:points) AS point
-CROSS JOIN seats INDEXED BY seats_by_played
+FROM {each:points} AS point
+CROSS JOIN seats {using:seats_by_played}
 JOIN matches ON matches.number = seats.match
 WHERE seats.bot = :bot AND seats.pool = :pool AND seats.played = CAST(point.value AS bigint)
     AND seats.played IS NOT NULL
@@ -182,12 +183,12 @@ ORDER BY versions.last DESC LIMIT :limit
 """The query for a page of the results of each version of a bot in a pool."""
 _ENDINGS_OF_BOT = """
 SELECT outcome, reason, sum(matches) AS played, (
-    SELECT coalesce(json_group_array(
-        json_object('match', id, 'plies', plies, 'finished', finished)
+    SELECT coalesce({json_group_array}(
+        {json_object}('match', id, 'plies', plies, 'finished', finished)
     ), '[]')
     FROM (
         SELECT matches.id, matches.plies, matches.finished FROM (
-            SELECT match FROM seats INDEXED BY seats_by_ending
+            SELECT match FROM seats {using:seats_by_ending}
             WHERE seats.bot = :bot AND seats.pool = :pool AND seats.outcome = tallies.outcome
                 AND seats.reason = tallies.reason
             ORDER BY match DESC LIMIT :latest
@@ -441,15 +442,13 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
     """Return the pools with rated matches: of one game or all games, in one season or ever."""
     if season is not None:
         return seasons.season_pools(connection, season, game)
-    query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
-    found = [pool for pool in connection.execute(query).scalars() if not pool.endswith(f"/{UNRATED_SUFFIX}")]
+    found = [pool for pool in execute(connection, _PLAYED_POOLS).scalars() if not pool.endswith(f"/{UNRATED_SUFFIX}")]
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
 
 def games_with_results(connection: Connection) -> list[str]:
     """Return the games of which at least one match, rated or not, is stored."""
-    query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
-    return list(dict.fromkeys(map(rating_system.game_of, connection.execute(query).scalars())))
+    return list(dict.fromkeys(map(rating_system.game_of, execute(connection, _PLAYED_POOLS).scalars())))
 
 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:

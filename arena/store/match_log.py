@@ -9,12 +9,11 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
-from arena.store.dialect import execute
+from arena.store.dialect import execute, insert_into
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
-from arena.store.schema import log_keys, match_log
 from arena.transparency_log import merkle_tree
 from arena.transparency_log.merkle_tree import HASH_BYTES, IncrementalTree, peak_positions
 from arena.transparency_log.signed_log import (
@@ -56,7 +55,7 @@ WHERE number NOT IN (SELECT number FROM match_log)
 """The query for the smallest match number without a log entry."""
 _COUNT_AFTER_SQL = "SELECT count(*) FROM match_log WHERE number > :last"
 """The query for the number of log entries after number :last."""
-_INSERT_ENTRIES = insert(match_log)
+_INSERT_ENTRIES = insert_into("match_log", ("number", "hashes"))
 """The statement that adds log entries."""
 
 log = logging.getLogger("arena.store.match_log")
@@ -73,7 +72,8 @@ def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
     if size == 0 or tree is None:
         append_missing(connection)
         return
-    connection.execute(_INSERT_ENTRIES, [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries])
+    rows = [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries]
+    execute(connection, _INSERT_ENTRIES, rows)
 
 
 def append_missing(connection: Connection) -> None:
@@ -115,7 +115,7 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
             if there is None:
                 new.append({"number": row.number, "hashes": hashes})
         if new:
-            connection.execute(_INSERT_ENTRIES, new)
+            execute(connection, _INSERT_ENTRIES, new)
         count += len(new)
     return count
 
@@ -123,7 +123,8 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
 def make_key(connection: Connection) -> str:
     """Make a new key, with which the log is signed from now on. Return its public key in hex."""
     secret = secrets.token_bytes(KEY_BYTES)
-    connection.execute(insert(log_keys), {"secret": secret, "created": utc_now()})
+    row = {"secret": secret, "created": utc_now()}
+    execute(connection, insert_into("log_keys", list(row)), row)
     return public_key(secret)
 
 
