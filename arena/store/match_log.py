@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from arena.store.dialect import execute, insert_into
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
+from arena.store.rows import read_row
 from arena.transparency_log import merkle_tree
 from arena.transparency_log.merkle_tree import HASH_BYTES, IncrementalTree, peak_positions
 from arena.transparency_log.signed_log import (
@@ -40,7 +41,7 @@ with it. `numbers_parameter` gives the numbers of the entries.
 """
 _HASHES_SQL = "SELECT hashes FROM match_log WHERE number = :number"
 """The query for the hashes stored with log entry :number."""
-_ENTRY_SQL = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
+_ENTRY_SQL = "SELECT number, id AS match, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
 """The start of the queries for the contents of log entries. These contents are columns of the table `matches`."""
 _SELECT_ENTRIES_AFTER = f"{_ENTRY_SQL} WHERE number > :after ORDER BY number LIMIT :most"
 """The query for the contents of up to :most log entries after number :after."""
@@ -165,7 +166,7 @@ def _next_matches(connection: Connection, size: int) -> list[Any]:
 
 
 def _entry(row: Any) -> LogEntry:
-    return LogEntry(number=row.number, match=row.id, digest=row.digest, finished=row.finished, pool=row.pool)
+    return read_row(LogEntry, row)
 
 
 def _node(connection: Connection, level: int, end: int) -> bytes:
@@ -240,11 +241,11 @@ def find_problems(connection: Connection) -> Iterator[str]:
                 return  # the integrity check reports missing matches
             should = tree.add(_entry(row).leaf)
             if row.number not in kept:
-                yield f"the log has no entry for match {row.id}"
+                yield f"the log has no entry for match {row.match}"
             elif kept[row.number][:HASH_BYTES] != should[:HASH_BYTES]:
-                yield f"the log's entry for match {row.id} does not follow from its result"
+                yield f"the log's entry for match {row.match} does not follow from its result"
             elif kept[row.number] != should:
-                yield f"the log's hashes at match {row.id} do not follow from the entries before"
+                yield f"the log's hashes at match {row.match} do not follow from the entries before"
     if execute(connection, _COUNT_AFTER_SQL, {"last": tree.size}).scalar_one():
         yield "the log has entries of matches that do not exist"
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -26,6 +26,8 @@ from protocol.games import game_class, is_known_game
 from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating, SeatResult
+
+T = TypeVar("T")
 
 UNRATED_SUFFIX = "unrated"
 """The suffix of `GAME/unrated`, which stands for the pool of unrated matches of a game."""
@@ -107,8 +109,7 @@ def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
     """Convert rows of standings, which have bot names, to a leaderboard, best first. Bots with payoffs come first."""
-    lines = [LeaderboardRow(bot=row.name, person=bool(row.person), **standing_from_row(row)) for row in rows]
-    return sorted(lines, key=_sort_key)
+    return sorted((read_standing(LeaderboardRow, row, bot=row.name) for row in rows), key=_sort_key)
 
 
 def leaderboard_places(lines: Sequence[LeaderboardRow]) -> list[int]:
@@ -123,24 +124,14 @@ def _sort_key(row: LeaderboardRow) -> tuple[bool, bool, float, str]:
     return False, not row.payoff.ranked, -round(row.payoff.mean, EQUAL_MEAN_DIGITS), fold_name(row.bot)
 
 
-def standing_from_row(row: Any) -> dict[str, Any]:
-    """Convert a row of `ratings` to the fields common to all structs of standings. The row also has the result of
-    `pairs_query`: the sums of the bot's payoffs against each opponent.
+def read_standing(kind: type[T], row: Any, **further: Any) -> T:
+    """Return the struct of a standing that a row of `ratings` holds. The row also has the result of `pairs_query`: the
+    sums of the bot's payoffs against each opponent. Fields that are not columns are given by name.
     """
     payoff = read_payoff(row.pairs)
-    is_ranked = payoff is None or payoff.ranked
-    return {
-        "mu": row.mu,
-        "sigma": row.sigma,
-        "score": rating_system.conservative_score(row.mu, row.sigma),
-        "played": row.matches,
-        "wins": row.wins,
-        "draws": row.draws,
-        "losses": row.losses,
-        "few": row.matches < rating_system.PROVISIONAL_MATCHES or not is_ranked,
-        "version": row.version,
-        "payoff": payoff,
-    }
+    few = row.matches < rating_system.PROVISIONAL_MATCHES or not (payoff is None or payoff.ranked)
+    score = rating_system.conservative_score(row.mu, row.sigma)
+    return read_row(kind, row, score=score, played=row.matches, few=few, payoff=payoff, **further)
 
 
 def standings_of(connection: Connection, bot: str) -> dict[str, RatingStanding]:
@@ -324,21 +315,13 @@ def _result(rows: Sequence[Any]) -> Result:
         config = msgspec.json.decode(row.config)
     except msgspec.DecodeError as exc:
         raise StoreError(f"match {row.id} is damaged: its config is not JSON: {exc}") from exc
-    return Result(
+    return read_row(
+        Result,
+        row,
         match=row.id,
-        game=row.game,
         config=config,
         rated=row.pool is not None,
-        pool=row.pool,
         seats=tuple(read_row(SeatResult, seat, bot=seat.name, reason=seat.seat_reason) for seat in rows),
-        reason=row.reason,
-        plies=row.plies,
-        digest=row.digest,
-        started=row.started,
-        finished=row.finished,
-        tournament=row.tournament,
-        place=row.place,
-        annulled=row.annulled,
         start=start_name(row.tournament, row.place, len(rows)) if row.is_paired else None,
     )
 

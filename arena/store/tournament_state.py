@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from arena.store.dialect import execute, insert_into, list_parameter
 from arena.store.luck_value import MatchLuck
+from arena.store.rows import read_row
 from arena.store.schema import tournament_id
 from machine.timestamps import utc_now
 from protocol.errors import UsageFault
@@ -25,8 +26,8 @@ ORDER BY started DESC LIMIT 1"""
 _SEEDS_SQL = """SELECT seed, finished FROM tournaments WHERE arguments IN (SELECT value FROM {each:arguments} AS told)
 ORDER BY started DESC"""
 """The query for the seeds of the tournaments with some arguments, newest first."""
-_STORED_TOURNAMENTS = """SELECT id, seed, arguments, finished,
-    (SELECT count(*) FROM matches WHERE matches.tournament = tournaments.id) AS played
+_STORED_TOURNAMENTS = """SELECT id, seed, arguments, finished IS NOT NULL AS finished,
+    (SELECT count(*) FROM matches WHERE matches.tournament = tournaments.id) AS matches
 FROM tournaments ORDER BY started DESC"""
 """The query for all tournaments, newest first, each with its number of stored matches."""
 _SAVE_PENDING = """INSERT INTO awaiting (match, tournament, place, data)
@@ -145,7 +146,7 @@ def find_similar_tournaments(
     """Return the stored tournaments with these arguments, newest first. Arguments in `ignored` may differ."""
     wanted = _without(arguments, ignored)
     return [
-        StoredTournament(row.id, row.seed, row.arguments, row.played, row.finished is not None)
+        read_row(StoredTournament, row)
         for row in execute(connection, _STORED_TOURNAMENTS)
         if _without(row.arguments, ignored) == wanted
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -74,14 +76,29 @@ def tables(file: Path) -> dict[str, object]:
     return found
 
 
-def test_a_new_store_is_made_without_loading_alembic_or_what_speaks_to_a_server(tmp_path: Path) -> None:
-    code = (
-        "import sys, arena.commands.serve; from arena.store.store import Store; "
-        f"Store.open({str(tmp_path / 'a.db')!r}).close(); "
-        "print({'alembic', 'psycopg', 'sqlalchemy.dialects.postgresql'} & set(sys.modules))"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout == "set()\n"
+def test_a_server_and_its_pages_start_without_loading_what_only_some_requests_need(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "arena",
+        "serve",
+        "--port",
+        "0",
+        "--web-port",
+        "0",
+        "--data",
+        str(tmp_path / "data"),
+    ]
+    environ = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environ) as server:
+        assert server.stderr is not None
+        said = list(itertools.takewhile(lambda line: "the page is at" not in line, server.stderr))
+        server.terminate()
+        said += server.stderr
+    loaded = {line.rpartition("|")[2].strip() for line in said if line.startswith("import time:")}
+    assert loaded >= {"sqlalchemy", "arena.commands.serve", "uvicorn", "arena.web.pages.docs"}
+    dear = {"aiomqtt", "alembic", "markdown_it", "mpmath", "networkx", "psycopg", "pygments"}
+    assert not loaded & {*dear, "sqlalchemy.dialects.postgresql"}
 
 
 def test_a_missing_database_is_not_made_by_reading(tmp_path: Path) -> None:
