@@ -13,7 +13,7 @@ from sqlalchemy import Boolean, Connection, Integer, Table
 from arena.store.archives import make_paths_absolute
 from arena.store.data_folder import FILE_MODE
 from arena.store.database import Database, StoreError
-from arena.store.dialect import execute, insert_into, is_postgresql, replace_nul
+from arena.store.dialect import execute, insert_into, is_postgresql, quote_names, replace_nul
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import metadata
 from arena.store.sqlite_database import SqliteDatabase
@@ -114,10 +114,11 @@ def _copy_table(rows: Iterator[list[Row]], to: Connection, target: Database, tab
 
 
 def _rows(database: Database, connection: Connection, table: Table) -> Iterator[list[Row]]:
+    columns = quote_names(table.columns.keys())  # a migrated database may have them in another order
     key = ", ".join(column.name for column in table.primary_key)
     truths = [column.name for column in table.columns if isinstance(column.type, Boolean)]
     with database.translate_errors():
-        found = execute(connection, f"SELECT * FROM {table.name} ORDER BY {key}", stream=True)
+        found = execute(connection, f"SELECT {columns} FROM {table.name} ORDER BY {key}", stream=True)
         for rows in found.partitions(COPY_BATCH_ROWS):
             batch = [dict(row._mapping) for row in rows]
             for row in batch:

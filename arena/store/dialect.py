@@ -96,8 +96,12 @@ def list_parameter(name: str, values: Iterable[str | int]) -> dict[str, str]:
 
 def insert_into(table: str, columns: Sequence[str]) -> str:
     """Return the statement that inserts rows with these columns into a table."""
-    names = ", ".join(f'"{column}"' for column in columns)  # in quotes, because some are words of SQL
-    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{column}' for column in columns)})"
+    return f"INSERT INTO {table} ({quote_names(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})"
+
+
+def quote_names(columns: Iterable[str]) -> str:
+    """Return a list of columns. Their names are in quotes, because some are words of SQL."""
+    return ", ".join(f'"{column}"' for column in columns)
 
 
 def replace_nul(text: str) -> str:
