@@ -38,7 +38,7 @@ _SQLITE_WORDS = {
     "using": _Argument("INDEXED BY $"),
 }
 """The words of SQLite, by name. `{each:ids}` is a table whose column `value` has the values of :ids, a JSON array.
-`{each_number_of} (QUERY)))` is one with the column `number` of a query, which may use columns of tables before it.
+`{each_number_of} (QUERY) AS q)) AS t` has in `t.value` the column `number` of a query on rows of the tables before it.
 `{is}` compares values that may be null. `{same_pool}` compares the pool of `matches` with `part.pool`, which is
 GAME/unrated for unrated matches, so that an index is used. `{using:NAME}` says which index to use.
 """

@@ -72,12 +72,12 @@ VALUES (:name, :key, :token_hash, false, :now, :now, :person, :display)
 ON CONFLICT (key) DO UPDATE SET name = excluded.name, token_hash = excluded.token_hash, created = excluded.created,
     seen = excluded.seen, person = excluded.person, display = excluded.display
 WHERE (bots.token_hash IS NULL AND NOT bots.revoked
-        AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.bot = :known AND seats.mu_after IS NOT NULL))
+        AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.bot = bots.id AND seats.mu_after IS NOT NULL))
     OR (bots.token_hash IS NOT NULL AND bots.seen < CAST(:unused_since AS text) AND NOT bots.approved
-        AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.bot = :known))
+        AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.bot = bots.id))
 RETURNING id"""
-"""The statement that registers a bot. A bot of the same name, whose id is :known, is replaced if it has no token and no
-rated match, or if it registered itself, never played and was not seen since :unused_since.
+"""The statement that registers a bot. A bot of the same name is replaced if it has no token and no rated match. It is
+also replaced if it registered itself, never played and was not seen since :unused_since.
 """
 _ADD_BOT = """INSERT INTO bots (name, key, token_hash, revoked, approved, created, display)
 VALUES (:name, :key, :token_hash, false, true, :created, :display)
@@ -162,7 +162,6 @@ def register_bot(
     """
     words: dict[str, object] = {"name": name, "key": fold_name(name), "token_hash": token_hash, "person": person}
     words |= {"display": display, "now": database_now(connection), "unused_since": unused_since}
-    words["known"] = find_bot_id(connection, name)
     registered = execute(connection, _REGISTER, words).scalar()
     if registered is None:
         raise NameInUse(f"a bot is called {name} already")
