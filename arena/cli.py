@@ -23,7 +23,6 @@ from arena.command_groups.options import (
     ToPlay,
     database_of,
 )
-from arena.commands.renamed import RENAMED_OPTIONS
 from arena.commands.settings import SETTING_GROUPS, SETTINGS, data_folder
 from machine import command_line
 from machine.help_groups import GroupedCommand
@@ -527,4 +526,4 @@ def season_list(to_json: Json = False, db: Database = None, data: Data = None) -
 
 def main() -> None:
     """Run the command."""
-    command_line.run(app, "arena", renamed=RENAMED_OPTIONS)
+    command_line.run(app, "arena")

@@ -22,15 +22,15 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from season import play_matches
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from arena.commands.db import check_match
 from arena.store.database import Database
 from arena.store.database_copy import copy_database
 from arena.store.database_url import open_database_url
+from arena.store.dialect import execute
 from arena.store.finish import StorableMatch, finish_matches, prepare_match
 from arena.store.integrity_check import check_database
-from arena.store.schema import ratings, seats
 from arena.store.store import Store
 from postgres import PostgresServer, postgres_server
 
@@ -56,8 +56,8 @@ def read_all_ratings(database: Database) -> list[tuple[Any, ...]]:
 
 
 def _read_all_ratings(connection: Connection) -> list[tuple[Any, ...]]:
-    now = connection.execute(select(ratings).order_by(ratings.c.bot, ratings.c.pool))
-    then = connection.execute(select(seats).order_by(seats.c.match, seats.c.seat))
+    now = execute(connection, "SELECT * FROM ratings ORDER BY bot, pool")
+    then = execute(connection, "SELECT * FROM seats ORDER BY match, seat")
     return [tuple(row) for rows in (now, then) for row in rows]
 
 

@@ -174,4 +174,4 @@ _add_command("compare", DEVELOPERS, "Compare searches of a position: nodes, time
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line."""
-    command_line.run(app, "arena-bot", args, {"run --pace": "--min-move-time"})
+    command_line.run(app, "arena-bot", args)

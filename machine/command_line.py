@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -28,17 +28,14 @@ _WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a val
 """The pattern of Typer's message about a value of the wrong type."""
 
 
-def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed: Mapping[str, str] = {}) -> NoReturn:
-    """Run the program called `name` and exit with a status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
-
-    `renamed` has the new name of each renamed option, by its command and old name, such as `serve --old`.
-    """
+def run(app: typer.Typer, name: str, words: Sequence[str] | None = None) -> NoReturn:
+    """Run the program called `name` and exit with a status: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     gc.set_threshold(_GC_GEN0_THRESHOLD)
     standard_streams.prepare()
     code: object = 0
     try:
         with _resending_interrupts():
-            run_command(app, words, renamed=renamed)
+            run_command(app, words)
             sys.stdout.flush()
     except Fault as fault:
         say(f"{name}: {fault}", err=True)
@@ -88,28 +85,21 @@ def _resending_interrupts() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def run_command(
-    app: typer.Typer,
-    words: Sequence[str] | None = None,
-    program_name: str | None = None,
-    renamed: Mapping[str, str] = {},
-) -> None:
+def run_command(app: typer.Typer, words: Sequence[str] | None = None, program_name: str | None = None) -> None:
     """Run the command of `app` that `words` name, by default the words of the process's command line. In help texts,
     the program is called `program_name`.
 
-    Raise `UsageFault` for wrong usage, and `SystemExit` if the command exits with a status other than 0. `renamed` has
-    the present name of each renamed option; its key is the command and the former name of the option, such as
-    `run --old`.
+    Raise `UsageFault` for wrong usage, and `SystemExit` if the command exits with a status other than 0.
     """
     try:
         code = app(words, prog_name=program_name, standalone_mode=False)
     except _ParseError as exc:
-        raise _to_fault(exc, renamed) from exc
+        raise _to_fault(exc) from exc
     if isinstance(code, int) and code:
         raise SystemExit(code)
 
 
-def _to_fault(exc: Exception, renamed: Mapping[str, str]) -> UsageFault | SystemExit:
+def _to_fault(exc: Exception) -> UsageFault | SystemExit:
     """Return the exception to raise for a usage error of Typer. If a command that needs arguments has none, print its
     help and return `SystemExit`.
     """
@@ -119,10 +109,6 @@ def _to_fault(exc: Exception, renamed: Mapping[str, str]) -> UsageFault | System
         return SystemExit(2)
     text = _WRONG_TYPE_PATTERN.sub(_format_type_error, text).rstrip(".")
     context = exc.ctx  # type: ignore[attr-defined]
-    option = getattr(exc, "option_name", None)
-    now = renamed.get(f"{context.info_name} {option}") if context and option else None
-    if now is not None:
-        return UsageFault(f"{option} is called {now} now")
     where = f"; `{context.command_path} --help` says what there is" if context else ""
     return UsageFault(text[:1].lower() + text[1:] + where)
 

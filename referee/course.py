@@ -63,8 +63,6 @@ class Course(Struct, frozen=True, gc=False):
     """The strikes that the next event reports: a sorted tuple with a seat for each strike. It is None if the event has
     no field for strikes.
     """
-    reports_strikes: bool = True
-    """True if events report strikes, as they do except in records of format 1."""
 
     @classmethod
     def new(
@@ -75,15 +73,10 @@ class Course(Struct, frozen=True, gc=False):
         commitment: bytes,
         seed: bytes,
         nonces: Sequence[bytes],
-        *,
-        reports_strikes: bool = True,
     ) -> Course:
         """Return the course of a match before its first state."""
         digest = first_digest(match, game.name, game.config, names, commitment, nonces)
-        strikes = () if reports_strikes else None
-        return cls(
-            game, match_key(match, seed, nonces), digest, unreported_strikes=strikes, reports_strikes=reports_strikes
-        )
+        return cls(game, match_key(match, seed, nonces), digest, unreported_strikes=())
 
     def begin(self) -> tuple[Course, Event | None]:
         """Return the course with its first state, and the event of the deal, if there is one. This event enters the
@@ -127,11 +120,7 @@ class Course(Struct, frozen=True, gc=False):
         """Count a strike, for a refused move, among the strikes that the next event reports. Strikes are sorted by
         seat, because their order in a round does not matter.
         """
-        return (
-            replace(self, unreported_strikes=tuple(sorted((*(self.unreported_strikes or ()), seat))))
-            if self.reports_strikes
-            else self
-        )
+        return replace(self, unreported_strikes=tuple(sorted((*(self.unreported_strikes or ()), seat))))
 
     @property
     def is_due(self) -> bool:
@@ -230,7 +219,6 @@ class Course(Struct, frozen=True, gc=False):
             False,
             NO_SEALED_MOVES,
             strikes,
-            self.reports_strikes,
         )
 
     @property

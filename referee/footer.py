@@ -5,12 +5,10 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from protocol.games.base import Game
 from protocol.messages import Event, Player
 from protocol.reasons import VOID
 from referee.course import Course
@@ -62,13 +60,9 @@ class ClosedMatch(Struct, frozen=True):
         return pack_record(self.lines, replace(self.footer, ratings=ratings))
 
 
-def rating_pool(header: Header, game: Game[Any, Any], reason: str) -> str | None:
-    """Return the pool that rates a match that ended for this `reason`. Return None if the match is unrated or void. An
-    old header may name no pool; the match then belongs to the pool of its config, or else of its game.
-    """
-    if not header.rated or reason == VOID:
-        return None
-    return header.pool or next(iter(game.pools), header.game)
+def rating_pool(header: Header, reason: str) -> str | None:
+    """Return the pool that rates a match that ended for this `reason`; None if the match is unrated or void."""
+    return None if reason == VOID else header.pool
 
 
 def count_moves(events: Iterable[Event]) -> Counter[int]:
@@ -103,7 +97,7 @@ def make_result(
     """
     noted = [(None, None)] * len(players) if course.reason == VOID else thinking_times
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
-    pool = rating_pool(header, course.game, course.reason)
+    pool = rating_pool(header, course.reason)
     paid = course.payoffs or [None] * len(players)
     return Result(
         match=header.match,

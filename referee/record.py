@@ -18,11 +18,7 @@ from protocol.messages import Clock, Event, Info, MatchId, Milliseconds
 from referee.result import Ratings
 
 FORMAT = 2
-"""The format of records that this version writes."""
-READABLE_FORMATS = (1, FORMAT)
-"""The formats of records that this version reads."""
-FIRST_FORMAT_WITH_STRIKES = 2
-"""The first format of records in which events, and so digests, report strikes."""
+"""The format of records."""
 RECORD_COMPRESSION_LEVEL = 3
 """The level at which gzip packs records."""
 MAX_RECORD_BYTES = 64 * 1024 * 1024
@@ -57,7 +53,7 @@ class Header(Line, frozen=True, kw_only=True):
     commitment: _Hex32
     rated: bool
     pool: str | None = None
-    """The pool in which the match is rated. It is missing in old headers, written when not every preset had a pool."""
+    """The pool in which the match is rated; None if it is unrated."""
     clock: Clock
     away_ms: Milliseconds = 0
     """The milliseconds that a seat may be disconnected before it drops out; 0 if only its clock limits them."""

@@ -17,8 +17,8 @@ from protocol.display import short_repr
 from protocol.errors import BadRecord
 from protocol.names import NAME_DESCRIPTION, fold_name, is_bot_name
 from referee.record import (
+    FORMAT,
     MAX_RECORD_BYTES,
-    READABLE_FORMATS,
     AnyLine,
     EventLine,
     Footer,
@@ -186,7 +186,9 @@ def _check_unique_keys(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _check_header(header: Header, name: str) -> None:
-    """Raise `BadRecord` if a bot name is invalid or repeated, or if an unrated match has a pool."""
+    """Raise `BadRecord` if a bot name is invalid or repeated, or if only one of two says that the match is rated:
+    `rated` or a pool.
+    """
     for seat in header.seats:
         if not is_bot_name(seat.bot):
             raise BadRecord(f"{name}: the header: {short_repr(seat.bot)} is not a name: {NAME_DESCRIPTION}")
@@ -195,6 +197,8 @@ def _check_header(header: Header, name: str) -> None:
         raise BadRecord(f"{name}: the header: {names} has {times} seats: a bot may have one")
     if header.pool is not None and not header.rated:
         raise BadRecord(f"{name}: the header: it has the pool {short_repr(header.pool)}, but is not rated")
+    if header.pool is None and header.rated:
+        raise BadRecord(f"{name}: the header: it is rated, but has no pool")
 
 
 def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -> None:
@@ -257,6 +261,7 @@ def _check_format(line: bytes, name: str) -> None:
         opening = _decode_opening(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return
-    if opening.type == "header" and opening.format not in READABLE_FORMATS:
-        known = " and ".join(map(str, READABLE_FORMATS))
-        raise BadRecord(f"{name} has format {opening.format}, written by {opening.version}: this version reads {known}")
+    if opening.type == "header" and opening.format != FORMAT:
+        raise BadRecord(
+            f"{name} has format {opening.format}, written by {opening.version}: this version reads {FORMAT}"
+        )

@@ -13,7 +13,6 @@ from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import DROP_OUT_REASONS, ILLEGAL, VOID
 from referee.course import Course
 from referee.record import (
-    FIRST_FORMAT_WITH_STRIKES,
     AnyLine,
     Begun,
     EventLine,
@@ -37,8 +36,7 @@ def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Seque
         if count != game.seats:
             raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
     names = [seat.bot for seat in header.seats]
-    commitment_bytes, told = bytes.fromhex(header.commitment), header.format >= FIRST_FORMAT_WITH_STRIKES
-    return Course.new(header.match, game, names, commitment_bytes, seed, nonces, reports_strikes=told)
+    return Course.new(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces)
 
 
 def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:

@@ -12,7 +12,7 @@ class SeatResult(Struct, frozen=True, kw_only=True):
     """The result of one seat. `rank` 1 is best, and equal ranks are a tie. `reason` is as in docs/protocol.md.
 
     `moves` is the number of accepted moves, and `thought_ms` the time taken off the seat's clock. Both fields are None
-    if the match is void or older than the fields.
+    if the match is void.
     """
 
     bot: str

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from arena.replay.verify import verify_record
+from protocol.games import load_game
 from protocol.messages import MAX_STRIKES, Turn
 from protocol.reasons import DROP_OUT_REASONS
 from referee.effects import (
@@ -44,7 +45,7 @@ class RefereeMachine(RuleBasedStateMachine):
 
     @initialize(game=st.sampled_from(GAMES), watched=st.booleans(), away=st.sampled_from((0.0, 3.0)))
     def open(self, game: tuple[str, dict[str, Any]], watched: bool, away: float) -> None:
-        self.table = Table(*game, rated=True, bank=BANK, increment=INCREMENT, away=away)
+        self.table = Table(*game, rated=load_game(*game).pool is not None, bank=BANK, increment=INCREMENT, away=away)
         self.table.match.set_watched(is_watched=watched)
         self.table.open()
 

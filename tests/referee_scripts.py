@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from protocol.games import load_game
 from protocol.messages import CHANCE
 from referee.effects import (
     Abort,
@@ -26,8 +27,8 @@ from referee.state import MatchStanding, Phase
 from referee_table import Table
 
 GAMES: list[tuple[str, dict[str, Any]]] = [
-    ("nim", {"heaps": [3, 4]}),
-    ("nim", {"heaps": [5, 5, 5], "start": "p-position", "misere": True}),
+    ("heaps", {"heaps": [3, 4]}),
+    ("heaps", {"heaps": [5, 5, 5], "start": "p-position", "misere": True}),
     ("tictactoe", {}),
     ("grundy", {}),
     ("dibs", {"sticks": [9]}),
@@ -143,7 +144,7 @@ _OF_A_SEAT: dict[str, Any] = {
 
 def rehearsed(game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]) -> Table:
     """A match under this script."""
-    table = Table(*game, rated=True, bank=8, increment=0.25)
+    table = Table(*game, rated=load_game(*game).pool is not None, bank=8, increment=0.25)
     table.match.set_watched(is_watched=True)
     table.open()
     for seat in ready:

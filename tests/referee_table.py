@@ -9,6 +9,7 @@ import msgspec
 
 from arena.ratings import rating_system
 from arena.replay.verify import verify_record
+from games.nim.rules import Nim
 from protocol.dice import Dice
 from protocol.games.base import Game
 from protocol.games.parsing import (
@@ -56,11 +57,27 @@ class Pile(NamedTuple):
     winner: int | None = None
 
 
+class Heaps(Nim):
+    """Nim with presets of its own: shorter ones, and some with a deal."""
+
+    name = "heaps"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "classic": {"heaps": [9, 9, 9], "start": "p-position"},
+        "misere": {"heaps": [5, 5, 5], "start": "p-position", "misere": True},
+        "short": {"heaps": [3, 4]},
+        "pair": {"heaps": [1, 1]},
+    }
+
+
 class Dibs(Game[Pile, int]):
     """Three seats take 1 to 3 sticks of a pile in turn; a six on the die takes one more. Who takes the last wins."""
 
     name = "dibs"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {}}
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "classic": {},
+        "short": {"sticks": [9]},
+        "dealt": {"sticks": [15], "dealt": True},
+    }
     draw_probability = 0.0
     seats = 3
 
@@ -270,12 +287,13 @@ def header(
         game=rules,
         seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
         seed=SEED,
-        pool=rules.pool if rated else None,
+        pool=next(iter(rules.pools), None) if rated else None,
         clock=clock,
         away_ms=round(away * 1000),
         started="2026-01-01T00:00:00.000Z",
     )
-    return msgspec.structs.replace(made, rated=rated)
+    assert made.rated == rated, "no pool rates this config"
+    return made
 
 
 class Table:

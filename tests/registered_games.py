@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from protocol.games import register_game, remove_game
 from protocol.games.spec import GameSpec
 
-TABLE_GAMES = tuple(GameSpec(name, "referee_table", f"referee_table:{name.capitalize()}") for name in ("dibs", "bids"))
+TABLE_GAMES = tuple(
+    GameSpec(name, "referee_table", f"referee_table:{name.capitalize()}") for name in ("dibs", "heaps", "bids")
+)
 """The games of `referee_table`, for three seats."""
 
 

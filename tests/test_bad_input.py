@@ -22,7 +22,6 @@ from typing import Any
 import pytest
 
 import tournaments
-from arena.commands.renamed import RENAMED_OPTIONS
 from arena.processes.bot_commands import known_bots
 from bots import run as run_bot
 from bots.reference.random_bot import RandomBot
@@ -177,7 +176,6 @@ WRONG_USAGE = [
     ),
     (("serve", "--port", "70000"), "port is 70000: it is a port from 0 to 65535"),
     (("serve", "--free-names-after", "36501"), "free_names_after is 36501: it is days from 0 to 36500, 0 for never"),
-    *(((*old.split(), "1"), f"{old.split()[1]} is called {new} now") for old, new in RENAMED_OPTIONS.items()),
     (("serve", "--web-port", "-1"), "web_port is -1: it is a port from 0 to 65535"),
     (
         ("serve", "--socket-url", "https://arena.example.org"),
@@ -264,7 +262,6 @@ def test_a_group_of_commands_without_a_word_shows_its_help(program: str, words: 
     ("words", "says"),
     [
         (("--slots", "x"), "--slots: 'x' is not an integer; --help says what there is"),
-        (("--pace", "1"), "--pace is called --min-move-time now"),
         (("--min-move-time", "slow"), "--min-move-time: 'slow' is not a number; --help says what there is"),
         (("--quick",), "unrecognized arguments: --quick; --help says what there is"),
         (("--game",), "--game: expected one argument; --help says what there is"),

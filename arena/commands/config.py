@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.commands.output import DEFAULT_COLUMNS, format_table, print_document, terminal_columns
-from arena.commands.renamed import RENAMED_SETTINGS
 from arena.commands.settings import NODE_PLACEHOLDER, SETTINGS, ServerSettings, database_url, node_of
 from arena.feed import Broker
 from arena.network.addresses import parse_host_names, parse_networks, parse_origins
@@ -211,9 +210,6 @@ def _check(key: str, sourced: SourcedValue) -> None:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, SourcedValue]:
     given = {}
-    for old, new in RENAMED_SETTINGS.items():
-        if _variable(old) in environment:
-            raise UsageFault(f"{_variable(old)} is called {_variable(new)} now")
     for key, described in SETTINGS.items():
         text = environment.get(_variable(key))
         if text is not None:
@@ -247,10 +243,6 @@ def _from_file(file: Path) -> dict[str, SourcedValue]:
     given = {}
     for key, value in values.items():
         where = f"{file}{_find_line(key, text)}"
-        if key in RENAMED_SETTINGS:
-            raise UsageFault(
-                f"the config file {where}, has a key {key!r}, which is called {RENAMED_SETTINGS[key]!r} now"
-            )
         if key not in SETTINGS:
             near = get_close_matches(key, SETTINGS, 1)
             meant = f"did you mean {near[0]!r}?" if near else "`arena config` lists all keys"

@@ -35,8 +35,8 @@ from machine.input_file import read_bytes
 from machine.text_encoding import decode
 from protocol.display import format_count, short_repr
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault, os_errors_as
-from protocol.reasons import VOID
 from referee import record_reader
+from referee.footer import rating_pool
 from referee.record import Record
 
 LOG_TIMEOUT_S = 10
@@ -148,14 +148,13 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
     except BadRecord as fault:
         raise BadRecord(f"{log}: {fault}") from fault
     entry, head = proof.entry, proof.head
-    counts = header.rated and footer.reason != VOID
     for what, said, found in (
         ("match", entry.match, header.match),
         ("digest", entry.digest, footer.digest),
         ("end", entry.finished, footer.finished),
-        ("pool", entry.pool, header.pool if counts else None),
+        ("pool", entry.pool, rating_pool(header, footer.reason)),
     ):
-        if said != found and not (what == "pool" and counts and header.pool is None):  # old records don't name the pool
+        if said != found:
             raise BadRecord(
                 f"{name}: by the log of {log} the {what} of match {header.match} is {said}, here it is {found}"
             )

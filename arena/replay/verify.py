@@ -13,7 +13,7 @@ from protocol.errors import BadRecord
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.names import fold_name
-from protocol.reasons import ILLEGAL, NO_SHOW, VOID
+from protocol.reasons import ILLEGAL, VOID
 from referee.clock import max_compensation_ms
 from referee.course import Course
 from referee.footer import count_moves, rating_pool, thinking_times
@@ -81,18 +81,15 @@ def _replay_to_end(record: Record) -> tuple[Course, int]:
 
 def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
     header, footer, ratings = record.header, record.footer, record.footer.ratings
-    pool = rating_pool(header, game, footer.reason)
+    pool = rating_pool(header, footer.reason)
     if header.pool is not None and header.pool not in game.pools:
         raise BadRecord(f"{header.match}: its config is not rated in the header's pool {short_repr(header.pool)}")
     if ratings is None:
-        before_pools = header.pool is None and NO_SHOW in footer.reasons  # such matches were not rated then
-        if pool is not None and not before_pools:
+        if pool is not None:
             raise BadRecord(f"{end}: the match is rated, but the footer has no ratings")
         return
     if pool is None:
         raise BadRecord(f"{end}: the match is not rated, but the footer has ratings")
-    if header.pool is None and ratings.pool == header.game:
-        pool = header.game
     try:
         rating_system.check_ratings(pool, ratings, footer.ranks)
     except BadRecord as exc:
@@ -123,7 +120,7 @@ def iter_differences(record: Record, result: Result, ratings: Sequence[SeatRatin
     """
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)
-    recorded = _result_from_record(record, result.pool)
+    recorded = _result_from_record(record)
     yield from _compare_fields(
         result, recorded, [name for name in Result.__struct_fields__ if name not in ("seats", "start")]
     )
@@ -134,16 +131,14 @@ def iter_differences(record: Record, result: Result, ratings: Sequence[SeatRatin
         # A name may be registered later with different capitalisation.
         if stored.bot and fold_name(stored.bot) != fold_name(seat.bot):
             yield f"seat {at}: bot is {stored.bot!r}, the record says {seat.bot!r}"
-        names = ["version", "rank", "reason", "payoff", "rounds"]
+        names = ["version", "rank", "reason", "payoff", "rounds", "moves"]
         a, b = stored.thought_ms, seat.thought_ms
-        if stored.moves is not None or a is not None:  # else the match is older than these fields
-            names.append("moves")
-            if not (isinstance(a, int) and isinstance(b, int) and abs(a - b) <= CLOCK_TOLERANCE_MS):
-                names.append("thought_ms")
+        if not (isinstance(a, int) and isinstance(b, int) and abs(a - b) <= CLOCK_TOLERANCE_MS):
+            names.append("thought_ms")
         for difference in _compare_fields(stored, seat, names):
             yield f"seat {at}: {difference}"
-    if record.footer.ratings is None or record.header.pool is None:
-        return  # older than pools per preset: it was rated again
+    if record.footer.ratings is None:
+        return
     said = record.footer.ratings.seats
     for at, (stored_rating, rating) in enumerate(zip(ratings, said, strict=False)):
         for name in SeatRating.__struct_fields__:
@@ -159,8 +154,8 @@ def _compare_fields(stored: object, recorded: object, names: Sequence[str]) -> I
             yield f"{name} is {a!r}, the record says {b!r}"
 
 
-def _result_from_record(record: Record, pool: str | None) -> Result:
-    """Return the result that the record implies. For an old record, which lacks the pool, take the stored `pool`."""
+def _result_from_record(record: Record) -> Result:
+    """Return the result that the record implies."""
     header, footer = record.header, record.footer
     rated = footer.ratings is not None
     plies = list(record.plies)
@@ -172,7 +167,7 @@ def _result_from_record(record: Record, pool: str | None) -> Result:
         game=header.game,
         config=header.config,
         rated=rated,
-        pool=header.pool or pool if rated else None,
+        pool=header.pool if rated else None,
         seats=tuple(
             SeatResult(
                 bot=seat.bot,

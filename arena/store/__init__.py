@@ -2,10 +2,10 @@
 and changes are functions of a connection, which a `Store` runs in transactions. No other package of arena contains SQL.
 
 - Databases: database.py is the interface, which sqlite_database.py and postgres_database.py implement. database_url.py
-  and server_url.py choose between them. dialect.py translates SQL, and compiled_statements.py caches statements.
-  answer_limit.py and bounded_connection.py limit the time for answers. database_copy.py copies an arena to another
-  database. schema.py has the tables, which migrations and upgrade.py bring up to date. views.py has the views for
-  outside queries. integrity_check.py checks everything.
+  and server_url.py choose between them. dialect.py executes SQL, in which few words differ between the two, and rows.py
+  converts rows. answer_limit.py and bounded_connection.py limit the time for answers. database_copy.py copies an arena
+  to another database. schema.py has the tables, which migrations and upgrade.py bring up to date. views.py has the
+  views for outside queries. integrity_check.py checks everything.
 - Access: store.py runs queries and changes (`Store.read` and `Store.write`). async_store.py runs them from an event
   loop, with one thread that writes, and notes in health.py whether that works. after_commit.py runs statements after a
   transaction. data_folder.py locks the data folder. backup.py copies a database in use.

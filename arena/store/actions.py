@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row
 
+from arena.store.dialect import execute, insert_into
 from arena.store.paging import Page, read_page
-from arena.store.schema import actions
+from arena.store.rows import read_row
 from machine.timestamps import utc_now
 from protocol.names import fold_name
 
@@ -48,13 +49,13 @@ def log_action(connection: Connection, by: str, do: str, concerns: Sequence[str]
         "concerns": msgspec.json.encode(concerns[:MAX_CONCERNED_NAMES]).decode(),
         "more": max(0, len(concerns) - MAX_CONCERNED_NAMES),
     }
-    number: int = connection.execute(insert(actions).values(row).returning(actions.c.id)).scalar_one()
-    return number
+    return int(execute(connection, f"{insert_into('actions', list(row))} RETURNING id", row).scalar_one())
 
 
 def log_failure(connection: Connection, action: int, fault: str) -> None:
     """Store the reason why a logged action failed."""
-    connection.execute(update(actions).where(actions.c.id == action).values(fault=fault[:MAX_FAULT_CHARACTERS]))
+    words = {"action": action, "fault": fault[:MAX_FAULT_CHARACTERS]}
+    execute(connection, "UPDATE actions SET fault = :fault WHERE id = :action", words)
 
 
 def actions_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[AuditEntry]:
@@ -65,14 +66,13 @@ def actions_page(connection: Connection, *, after: str | None = None, limit: int
 def rename_in_actions(connection: Connection, old: str, new: str) -> None:
     """Rename a bot in the audit log. Delete the reasons of its failed actions, which may contain the old name."""
     key = fold_name(old)
-    for row in connection.execute(select(actions.c.id, actions.c.concerns)).all():
+    for row in execute(connection, "SELECT id, concerns FROM actions").all():
         names = msgspec.json.decode(row.concerns, type=list[str])
         if any(fold_name(one) == key for one in names):
             now = [new if fold_name(one) == key else one for one in names]
-            values = {"concerns": msgspec.json.encode(now).decode(), "fault": None}
-            connection.execute(update(actions).where(actions.c.id == row.id).values(values))
+            words = {"action": row.id, "concerns": msgspec.json.encode(now).decode()}
+            execute(connection, "UPDATE actions SET concerns = :concerns, fault = NULL WHERE id = :action", words)
 
 
 def _action(row: Row[Any]) -> AuditEntry:
-    concerns = msgspec.json.decode(row.concerns, type=list[str])
-    return AuditEntry(at=row.at, by=row.by, do=row.do, concerns=concerns, more=row.more, fault=row.fault)
+    return read_row(AuditEntry, row, concerns=msgspec.json.decode(row.concerns, type=list[str]))

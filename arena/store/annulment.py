@@ -6,23 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from arena.ratings import rating_system
 from arena.store import rating_rebuild, summaries
 from arena.store.announcements import announce
-from arena.store.dialect import execute
+from arena.store.dialect import execute, list_parameter
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.rating_decisions import decisions_version, record_decision
 from arena.store.registry import find_bot_id
-from arena.store.result_queries import MAX_IDS_PER_QUERY, UNRATED_SUFFIX
-from arena.store.schema import matches, seats
+from arena.store.result_queries import UNRATED_SUFFIX
 from protocol.display import format_count, list_first
 from protocol.errors import UsageFault
 from protocol.games import is_known_game, missing_rules_message
 
-_MATCH_COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
-"""The columns that identify a match and say how it is rated."""
+_SELECT_MATCHES = "SELECT number, id, pool, annulled FROM matches WHERE"
+"""The query for matches and how they are rated, without its condition."""
 _ANNUL_STATEMENTS = (
     f"UPDATE matches SET annulled = pool, pool = NULL WHERE number {IN_NUMBERS_SQL}",
     f"""UPDATE seats SET mu_before = NULL, sigma_before = NULL, mu_after = NULL, sigma_after = NULL, played = NULL,
@@ -121,15 +120,13 @@ def annul_matches(
 
 def pool_of_annulled(connection: Connection, match: str) -> str | None:
     """Return the pool that rated a match before it was annulled; None for a match that is not annulled."""
-    return connection.execute(select(matches.c.annulled).where(matches.c.id == match)).scalar()
+    pool: str | None = execute(connection, "SELECT annulled FROM matches WHERE id = :match", {"match": match}).scalar()
+    return pool
 
 
 def _matches_by_id(connection: Connection, ids: Sequence[str]) -> list[Any]:
-    found: list[Any] = []
-    for start in range(0, len(ids), MAX_IDS_PER_QUERY):
-        found += connection.execute(
-            select(*_MATCH_COLUMNS).where(matches.c.id.in_(ids[start : start + MAX_IDS_PER_QUERY]))
-        )
+    query = f"{_SELECT_MATCHES} id IN (SELECT value FROM {{each:ids}} AS told)"
+    found: list[Any] = list(execute(connection, query, list_parameter("ids", ids)))
     known = {row.id for row in found}
     if unknown := [match for match in ids if match not in known]:
         raise UsageFault(f"there is no match {list_first(map(repr, unknown))}: `arena matches` lists those there are")
@@ -142,6 +139,6 @@ def _matches_of_bot(connection: Connection, name: str, since: str | None) -> lis
     bot = find_bot_id(connection, name)
     if bot is None:
         raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
-    sat = select(seats.c.match).where(seats.c.bot == bot)
-    query = select(*_MATCH_COLUMNS).where(matches.c.number.in_(sat), matches.c.finished >= (since or ""))
-    return [row for row in connection.execute(query) if row.pool is not None or row.annulled is not None]
+    query = f"""{_SELECT_MATCHES} number IN (SELECT match FROM seats WHERE bot = :bot) AND finished >= :since
+    AND coalesce(pool, annulled) IS NOT NULL"""
+    return list(execute(connection, query, {"bot": bot, "since": since or ""}))

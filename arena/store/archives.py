@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from arena.store.archive_file import ArchiveMissing, read_archive
 from arena.store.dialect import execute, is_postgresql
+from arena.store.rows import read_row
 
 _LIST_ARCHIVES = """SELECT number, path, records, bytes,
     (SELECT count(*) FROM matches WHERE archive = archives.number) AS held FROM archives ORDER BY number"""
@@ -48,10 +49,7 @@ class Archive(NamedTuple):
 def all_archives(connection: Connection) -> list[Archive]:
     """Return all archive files that the database knows, even files that are not written yet or not removed yet."""
     folder = _base_folder(connection)
-    return [
-        Archive(row.number, folder / row.path, row.records, row.bytes, row.held)
-        for row in execute(connection, _LIST_ARCHIVES)
-    ]
+    return [read_row(Archive, row, path=folder / row.path) for row in execute(connection, _LIST_ARCHIVES)]
 
 
 def needed_archives(connection: Connection) -> list[Archive]:

@@ -51,7 +51,7 @@ _FROM_OLD_MATCHES_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tourn
     AND (coalesce(pool, annulled) IS NULL) = :unrated AND finished <= :until
     AND (:all = 1 OR EXISTS (
         SELECT 1 FROM seats JOIN bots ON bots.id = seats.bot WHERE seats.match = matches.number
-            AND bots.key IN (SELECT value FROM json_each(:house) AS told)
+            AND bots.key IN (SELECT value FROM {each:house} AS told)
     ))"""
 """The part of a query that selects the matches whose records may be archived. They finished by :until, and a bot in
 :house played in them unless :all is 1.

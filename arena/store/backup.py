@@ -89,8 +89,6 @@ def archives_of(file: Path) -> list[Path]:
     """Return the stored paths of the archive files that a SQLite file needs. Raise `sqlite3.Error` if this fails."""
     with contextlib.closing(sqlite3.connect(read_only_uri(file), uri=True)) as opened:
         opened.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
-        if not opened.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").fetchone():
-            return []  # the schema is older than archive files
         return [Path(path) for (path,) in opened.execute(_NEEDED_ARCHIVES)]
 
 

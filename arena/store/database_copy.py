@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Integer, Table, func, insert, select
+from sqlalchemy import Boolean, Connection, Integer, Table
 
 from arena.store.archives import make_paths_absolute
 from arena.store.data_folder import FILE_MODE
 from arena.store.database import Database, StoreError
-from arena.store.dialect import execute, is_postgresql, replace_nul
+from arena.store.dialect import execute, insert_into, is_postgresql, quote_names, replace_nul
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import metadata
 from arena.store.sqlite_database import SqliteDatabase
@@ -21,7 +22,9 @@ from protocol.errors import ArenaFault, UsageFault
 
 COPY_BATCH_ROWS = 500
 """The number of rows that are copied at a time."""
-Row = dict[str, object]
+Row = dict[str, Any]
+_TRUTHS = {0: False, 1: True}
+"""The truth values that SQLite has as numbers."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -97,7 +100,7 @@ def _copy_table(rows: Iterator[list[Row]], to: Connection, target: Database, tab
     for some in rows:
         if is_postgresql(to):
             some = [_without_nul(row) for row in some]  # files written by older versions may contain NUL
-        to.execute(insert(table), some)
+        execute(to, insert_into(table.name, table.columns.keys()), some)
         count += len(some)
         for row in some:
             sent.update(_encode(list(row.values())))
@@ -111,11 +114,17 @@ def _copy_table(rows: Iterator[list[Row]], to: Connection, target: Database, tab
 
 
 def _rows(database: Database, connection: Connection, table: Table) -> Iterator[list[Row]]:
-    query = select(table).order_by(*table.primary_key)
+    columns = quote_names(table.columns.keys())  # a migrated database may have them in another order
+    key = ", ".join(column.name for column in table.primary_key)
+    truths = [column.name for column in table.columns if isinstance(column.type, Boolean)]
     with database.translate_errors():
-        found = connection.execute(query, execution_options={"stream_results": True, "yield_per": COPY_BATCH_ROWS})
-        for rows in found.partitions():
-            yield [dict(row._mapping) for row in rows]
+        found = execute(connection, f"SELECT {columns} FROM {table.name} ORDER BY {key}", stream=True)
+        for rows in found.partitions(COPY_BATCH_ROWS):
+            batch = [dict(row._mapping) for row in rows]
+            for row in batch:
+                for name in truths:
+                    row[name] = _TRUTHS.get(row[name], row[name])
+            yield batch
 
 
 def _without_nul(row: Row) -> Row:
@@ -128,7 +137,7 @@ def _advance_sequences(connection: Connection) -> None:
     for table in metadata.sorted_tables:
         (key, *more) = table.primary_key
         if not more and isinstance(key.type, Integer) and table.autoincrement_column is not None:
-            last = connection.execute(select(func.max(key))).scalar()
+            last = execute(connection, f"SELECT max({key.name}) FROM {table.name}").scalar()
             if last is not None:
                 words = {"table": table.name, "column": key.name, "last": last}
                 execute(connection, "SELECT setval(pg_get_serial_sequence(:table, :column), :last)", words)

@@ -6,24 +6,32 @@ except matches of tournaments.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection
 
-from arena.store.schema import feed, matches
+from arena.store.dialect import execute, list_parameter
+from arena.store.match_numbers import last_match_number
 
 FEED_BATCH_MATCHES = 500
 """The number of matches that are read at a time to advance a feed."""
-_LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
-"""The query for the number of the last match; 0 if there is none."""
+_IN_FEED_SQL = "tournament IS NULL AND (:node = 0 OR node = :node)"
+"""The SQL condition for the matches of a node's feed."""
+_MATCHES_BETWEEN = f"""SELECT number, id FROM matches WHERE number > :position AND number <= :last AND {_IN_FEED_SQL}
+ORDER BY number LIMIT :limit"""
+"""The query for the matches of a feed after :position and up to :last."""
+_MATCHES_AFTER = f"""SELECT id FROM matches WHERE number > :position AND {_IN_FEED_SQL}
+    AND id IN (SELECT value FROM {{each:ids}} AS told)"""
+"""The query for those of some matches that belong to a feed and come after :position."""
 
 
 def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
     """Start a node's feed with the matches that end from now on, unless it has a feed. If not `on`, delete the feed."""
     if not on:
-        connection.execute(delete(feed).where(feed.c.node == node))
+        execute(connection, "DELETE FROM feed WHERE node = :node", {"node": node})
     elif not has_feed(connection, node):
-        connection.execute(insert(feed).values(node=node, position=connection.execute(_LAST_MATCH_NUMBER).scalar_one()))
+        words = {"node": node, "position": last_match_number(connection)}
+        execute(connection, "INSERT INTO feed (node, position) VALUES (:node, :position)", words)
 
 
 def has_feed(connection: Connection, node: int = 0) -> bool:
@@ -33,7 +41,7 @@ def has_feed(connection: Connection, node: int = 0) -> bool:
 
 def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
     """Return two match numbers: a node's feed position, and the last match. Without a feed, both are the last match."""
-    last = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
+    last = last_match_number(connection)
     position = _position(connection, node)
     return last if position is None else position, last
 
@@ -42,9 +50,8 @@ def match_ends_between(
     connection: Connection, position: int, last: int, limit: int, node: int = 0
 ) -> list[tuple[int, str]]:
     """Return up to `limit` of a node's ladder matches after number `position` and up to `last`, as (number, id)."""
-    number = matches.c.number
-    query = select(number, matches.c.id).where(number > position, number <= last, _concerns(node))
-    return [(at, match) for at, match in connection.execute(query.order_by(number).limit(limit))]
+    words = {"position": position, "last": last, "node": node, "limit": limit}
+    return [(row.number, row.id) for row in execute(connection, _MATCHES_BETWEEN, words)]
 
 
 def advance_feed(connection: Connection, delivered: Collection[str], node: int = 0) -> set[str]:
@@ -63,28 +70,13 @@ def advance_feed(connection: Connection, delivered: Collection[str], node: int =
     if not missing:
         reached = last
     if reached != position:
-        connection.execute(update(feed).where(feed.c.node == node).values(position=reached))
-    return _filter_after(connection, reached, list(delivered), node)
-
-
-def _concerns(node: int) -> ColumnElement[bool]:
-    """Return the SQL condition that selects the matches of a node's feed."""
-    ladder = matches.c.tournament.is_(None)
-    return and_(ladder, matches.c.node == node) if node else ladder
+        words = {"node": node, "position": reached}
+        execute(connection, "UPDATE feed SET position = :position WHERE node = :node", words)
+    further = {"position": reached, "node": node} | list_parameter("ids", delivered)
+    return set(execute(connection, _MATCHES_AFTER, further).scalars())
 
 
 def _position(connection: Connection, node: int) -> int | None:
-    return connection.execute(select(feed.c.position).where(feed.c.node == node)).scalar_one_or_none()
-
-
-def _filter_after(connection: Connection, position: int, ids: Sequence[str], node: int) -> set[str]:
-    """Return those of the matches `ids` that belong to a node's feed and have numbers above `position`."""
-    query = select(matches.c.id).where(
-        matches.c.number > position,
-        _concerns(node),
-        matches.c.id.in_(bindparam("ids", expanding=True)),
-    )
-    found: set[str] = set()
-    for at in range(0, len(ids), FEED_BATCH_MATCHES):
-        found.update(connection.execute(query, {"ids": ids[at : at + FEED_BATCH_MATCHES]}).scalars())
-    return found
+    query = "SELECT position FROM feed WHERE node = :node"
+    position: int | None = execute(connection, query, {"node": node}).scalar_one_or_none()
+    return position

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Insert, Table, bindparam, func, insert, select
+from sqlalchemy import Connection
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import RatingStanding
 from arena.store import match_log, result_queries, summaries, tournament_state
-from arena.store.dialect import execute, is_postgresql, replace_nul
+from arena.store.dialect import execute, insert_into, is_postgresql, list_parameter, replace_nul
 from arena.store.luck_value import MatchLuck
+from arena.store.match_numbers import last_match_number
 from arena.store.nodes import end_matches
 from arena.store.result_queries import outcome_of, pool_or_unrated
-from arena.store.schema import bots, failures, matches, ratings, records, seats
+from arena.store.rows import read_row
+from arena.store.schema import metadata
 from arena.store.stored_match import StoredMatch
 from arena.transparency_log.signed_log import LogEntry
 from machine.timestamps import utc_now
@@ -56,21 +58,17 @@ FROM (
 ) AS stood JOIN seats AS newest ON newest.match = stood.last AND newest.bot = stood.bot
 """
 """The query for the tallies that bots had in this season before a match."""
-# These statements are built once: SQLAlchemy takes longer to build one than SQLite takes to execute it.
-_LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
-"""The query for the number of the last match; 0 if there is none."""
-_SELECT_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
+_SELECT_BOTS_BY_KEY = "SELECT key, id FROM bots WHERE key IN (SELECT value FROM {each:keys} AS told)"
 """The query for the ids of the bots with certain keys (folded names)."""
-_SELECT_TALLIES = select(ratings)
+_SELECT_TALLIES = "SELECT * FROM ratings"
 """The query for the tallies of all bots in all pools."""
-_SELECT_TALLIES_OF_BOTS = _SELECT_TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
+_SELECT_TALLIES_OF_BOTS = f"{_SELECT_TALLIES} WHERE bot IN (SELECT CAST(value AS integer) FROM {{each:bots}} AS told)"
 """The query for the tallies of some bots in all pools."""
-_INSERT_STATEMENTS: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
-"""The insert statement for each table that a finished match adds rows to."""
-_SAVE_TALLY = f"""INSERT INTO ratings ({", ".join(ratings.columns.keys())})
-VALUES ({", ".join(f":{column.name}" for column in ratings.columns)})
-ON CONFLICT (bot, pool) DO UPDATE SET {
-    ", ".join(f"{column.name} = excluded.{column.name}" for column in ratings.columns if not column.primary_key)
+_FILLED_TABLES = ("matches", "seats", "records", "failures")
+"""The tables that a finished match adds rows to."""
+_RATING_COLUMNS = metadata.tables["ratings"].columns
+_SAVE_TALLY = f"""{insert_into("ratings", _RATING_COLUMNS.keys())} ON CONFLICT (bot, pool) DO UPDATE SET {
+    ", ".join(f"{column.name} = excluded.{column.name}" for column in _RATING_COLUMNS if not column.primary_key)
 }"""
 """The statement that adds or replaces the tally of a bot in a pool."""
 Tallies = MutableMapping[tuple[int, str], Tally]
@@ -97,8 +95,8 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
     rows = _ensure_bot_rows(connection, [seat.bot for result in new for seat in result.seats])
     tallies = load_tallies(connection, list(rows.values()))
     before = dict(tallies)
-    number = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
-    stored: dict[Table, list[dict[str, Any]]] = {table: [] for table in _INSERT_STATEMENTS}
+    number = last_match_number(connection)
+    stored: dict[str, list[dict[str, Any]]] = {table: [] for table in _FILLED_TABLES}
     entered: list[LogEntry] = []
     for result, unrated, luck, failed in batch:
         if result.match in known:
@@ -112,21 +110,21 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
                 number=number, match=result.match, digest=result.digest, finished=result.finished, pool=result.pool
             )
         )
-        stored[matches].append(_match_row(number, result, luck, len(record), node))
-        stored[seats] += _seat_rows(number, result, rated, ids, tallies)
-        stored[records].append({"match": number, "data": record})
-        stored[failures] += [
+        stored["matches"].append(_match_row(number, result, luck, len(record), node))
+        stored["seats"] += _seat_rows(number, result, rated, ids, tallies)
+        stored["records"].append({"match": number, "data": record})
+        stored["failures"] += [
             {"match": number, "seat": seat, "text": replace_nul(text)} for seat, text in failed.items()
         ]
         known[result.match] = StoredMatch(rated, len(record))
     for table, new_rows in stored.items():
         if new_rows:
-            connection.execute(_INSERT_STATEMENTS[table], new_rows)
-    if stored[matches]:
-        handed_in = [row["id"] for row in stored[matches] if row["tournament"] is not None]
+            execute(connection, insert_into(table, tuple(new_rows[0])), new_rows)
+    if stored["matches"]:
+        handed_in = [row["id"] for row in stored["matches"] if row["tournament"] is not None]
         if handed_in:
             tournament_state.drop_pending(connection, handed_in)
-        summaries.add_matches(connection, stored[matches][0]["number"], number)
+        summaries.add_matches(connection, stored["matches"][0]["number"], number)
         match_log.append(connection, entered)
     if is_postgresql(connection):
         end_matches(connection, [finished.result.match for finished in batch])
@@ -166,8 +164,8 @@ def save_tallies(connection: Connection, tallies: Tallies) -> None:
 def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
     """Load the tallies of the bots with these row ids, or of all bots, in every pool."""
     if ids is None:
-        return _tallies(connection.execute(_SELECT_TALLIES))
-    return _tallies(connection.execute(_SELECT_TALLIES_OF_BOTS, {"bots": ids}))
+        return _tallies(execute(connection, _SELECT_TALLIES))
+    return _tallies(execute(connection, _SELECT_TALLIES_OF_BOTS, list_parameter("bots", ids)))
 
 
 def load_tallies_before(connection: Connection, number: int) -> Tallies:
@@ -176,27 +174,22 @@ def load_tallies_before(connection: Connection, number: int) -> Tallies:
 
 
 def _tallies(rows: Iterable[Any]) -> Tallies:
-    return {
-        (row.bot, row.pool): Tally(
-            RatingStanding(row.mu, row.sigma, row.matches, row.version), row.wins, row.draws, row.losses
-        )
-        for row in rows
-    }
+    return {(row.bot, row.pool): Tally(read_row(RatingStanding, row), row.wins, row.draws, row.losses) for row in rows}
 
 
 def _ensure_bot_rows(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     """Return the row ids of bots by folded name. A bot that the database does not know gets a row without a token."""
     wanted = {fold_name(name): name for name in names}
-    asked = {"keys": list(wanted)}
-    found = {row.key: row.id for row in connection.execute(_SELECT_BOTS_BY_KEY, asked)}
+    asked = list_parameter("keys", wanted)
+    found = {row.key: row.id for row in execute(connection, _SELECT_BOTS_BY_KEY, asked)}
     missing = [
         {"name": name, "key": key, "revoked": False, "created": utc_now()}
         for key, name in wanted.items()
         if key not in found
     ]
     if missing:
-        connection.execute(insert(bots), missing)
-        found = {row.key: row.id for row in connection.execute(_SELECT_BOTS_BY_KEY, asked)}
+        execute(connection, insert_into("bots", tuple(missing[0])), missing)
+        found = {row.key: row.id for row in execute(connection, _SELECT_BOTS_BY_KEY, asked)}
     return found
 
 

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
+from sqlalchemy import Boolean, Connection
 from sqlalchemy.exc import DBAPIError
 
 from arena.store import archives, match_log, match_luck, rating_rebuild, result_queries, tournament_state, views
 from arena.store.database import first_line
-from arena.store.dialect import is_postgresql
+from arena.store.dialect import execute, is_postgresql
 from arena.store.luck_value import MatchLuck
-from arena.store.schema import bots, matches, metadata, nodes, records, seasons, tournament_id, tournaments
+from arena.store.match_numbers import IN_NUMBERS_SQL, last_match_number, numbers_parameter
+from arena.store.schema import metadata, tournament_id
 from protocol.digest import encode_canonical
 from protocol.names import fold_name, is_bot_name
 from referee.result import Result, SeatRating
@@ -29,6 +30,11 @@ _TIME_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 """The pattern of stored times."""
 _HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
 """The pattern of stored hashes."""
+
+
+_SELECT_BOT = """SELECT bots.name, bots.key, bots.token_hash, bots.revoked, bots.created, bots.seen, bots.renamed
+FROM bots WHERE id = :number"""
+"""The query for the columns of a bot that are checked."""
 
 
 class RecordCheck(Protocol):
@@ -113,19 +119,19 @@ def _check_file(connection: Connection) -> Iterator[str]:
     for table in metadata.sorted_tables:
         for column in table.columns:
             if isinstance(column.type, Boolean):
-                query = select(func.count()).select_from(table).where(type_coerce(column, Integer).not_in((0, 1)))
-                if count := connection.execute(query).scalar_one():
+                query = f"SELECT count(*) FROM {table.name} WHERE {column.name} NOT IN (0, 1)"
+                if count := execute(connection, query).scalar_one():
                     yield f"table {table.name}: {column.name} is neither 0 nor 1 in {count} rows"
 
 
 def _check_bots(connection: Connection) -> Iterator[str]:
-    numbers = connection.execute(select(bots.c.id).order_by(bots.c.id)).scalars().all()
+    numbers = execute(connection, "SELECT id FROM bots ORDER BY id").scalars().all()
     for number in numbers:
         yield from _report_errors(connection, f"bot number {number}", _check_bot(connection, number))
 
 
 def _check_bot(connection: Connection, number: int) -> Iterator[str]:
-    row = connection.execute(select(bots).where(bots.c.id == number)).one()
+    row = execute(connection, _SELECT_BOT, {"number": number}).one()
     if not is_bot_name(row.name):
         yield f"bot number {number}: {row.name!r} is not a valid name"
     if row.key != fold_name(row.name):
@@ -140,7 +146,7 @@ def _check_bot(connection: Connection, number: int) -> Iterator[str]:
 
 
 def _check_tournaments(connection: Connection) -> Iterator[str]:
-    for row in connection.execute(select(tournaments)):
+    for row in execute(connection, "SELECT * FROM tournaments"):
         if row.id != tournament_id(row.arguments, row.seed):
             yield f"tournament {row.id}: its id does not follow from its arguments and seed"
         for time in (row.started, row.finished):
@@ -149,9 +155,9 @@ def _check_tournaments(connection: Connection) -> Iterator[str]:
 
 
 def _check_seasons(connection: Connection) -> Iterator[str]:
-    last = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
+    last = last_match_number(connection)
     before = 1
-    for row in connection.execute(select(seasons).order_by(seasons.c.id)):
+    for row in execute(connection, "SELECT * FROM seasons ORDER BY id"):
         if row.key != fold_name(row.name) or not is_bot_name(row.name):
             yield f"season {row.name!r}: the name is invalid, or its lookup key {row.key!r} is wrong"
         if not _TIME_PATTERN.fullmatch(row.started):
@@ -162,22 +168,22 @@ def _check_seasons(connection: Connection) -> Iterator[str]:
 
 
 def _check_numbers(connection: Connection) -> Iterator[str]:
-    column = matches.c.number
-    count, first, last = connection.execute(select(func.count(), func.min(column), func.max(column))).one()
+    query = "SELECT count(*), min(number), max(number) FROM matches"
+    count, first, last = tuple(execute(connection, query).one())
     if count and (first, last) != (1, count):
         yield f"there are {count} matches, but their numbers go from {first} to {last}: some are missing"
 
 
 def _nodes(connection: Connection) -> Iterator[str]:
-    known = select(nodes.c.id).where(nodes.c.id == matches.c.node).exists()
-    for row in connection.execute(select(matches.c.id, matches.c.node).where(matches.c.node.is_not(None), ~known)):
+    query = "SELECT id, node FROM matches WHERE node IS NOT NULL AND node NOT IN (SELECT id FROM nodes)"
+    for row in execute(connection, query):
         yield f"match {row.id}: it was played on node {row.node!r}, which does not exist"
 
 
 def _check_matches(
     connection: Connection, check_record: RecordCheck, progress: Callable[[int, int], None]
 ) -> Iterator[str]:
-    numbers = connection.execute(select(matches.c.number).order_by(matches.c.number)).scalars().all()
+    numbers = execute(connection, "SELECT number FROM matches ORDER BY number").scalars().all()
     for at in range(0, len(numbers), CHECK_BATCH_MATCHES):
         some = numbers[at : at + CHECK_BATCH_MATCHES]
         try:
@@ -192,10 +198,9 @@ def _check_matches(
 
 
 def _load_matches(connection: Connection, numbers: Sequence[int]) -> dict[int, _StoredMatch]:
-    query = select(records.c.match, records.c.data).where(records.c.match.in_(numbers))
-    bodies = {row.match: row.data for row in connection.execute(query)}
-    chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
-    found = list(result_queries.iter_results_with_seats(connection, chosen))
+    query = f"SELECT match, data FROM records WHERE match {IN_NUMBERS_SQL}"
+    bodies = {row.match: row.data for row in execute(connection, query, numbers_parameter(numbers))}
+    found = list(result_queries.iter_numbered_results(connection, numbers))
     files = {result.match: rows[0].archive for number, result, rows in found if number not in bodies}
     moved = archives.read_all_archived(connection, {match: file for match, file in files.items() if file is not None})
     return {

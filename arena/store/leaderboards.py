@@ -6,20 +6,21 @@ Bot names match in any case. The pool `GAME/unrated` stands for unrated matches 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from arena.ratings import rating_system
 from arena.store import seasons
-from arena.store.dialect import execute
+from arena.store.dialect import execute, list_parameter
 from arena.store.paging import Page, read_page
 from arena.store.pool_payoffs import CURRENT_SEASON_SQL, PoolPayoff, means_query, pairs_query
 from arena.store.registry import find_bot_id
-from arena.store.result_queries import OUTCOMES, UNRATED_SUFFIX, LeaderboardRow, standing_from_row
-from arena.store.schema import counts
+from arena.store.result_queries import OUTCOMES, UNRATED_SUFFIX, LeaderboardRow, read_standing
+from arena.store.rows import read_row, read_rows
 from protocol.errors import UsageFault
 from protocol.games import payoff_unit
 from protocol.names import fold_name
@@ -58,13 +59,13 @@ WITH paid AS ({paid}), board AS (
     SELECT bots.name, bots.key, bots.person, stood.*, mu - 3 * sigma AS score, payoff, ranked, {rank} AS rank
     FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot LEFT JOIN paid ON paid.bot = stood.bot
 ), chosen AS (
-    SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR instr(key, :search) > 0
+    SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR {{instr}}(key, :search) > 0
 ), found AS (
     SELECT * FROM chosen WHERE :start OR value {beyond} :value OR (value = :value AND key > :key)
     ORDER BY value {order}, key LIMIT :limit
 )
 SELECT *, (
-    SELECT coalesce(json_group_array(round(CAST(mu_after AS numeric), 2)), '[]') FROM ({curve}) AS newest
+    SELECT coalesce({{json_group_array}}(round(CAST(mu_after AS numeric), 2)), '[]') FROM ({curve}) AS newest
 ) AS curve, {pairs} AS pairs
 FROM found ORDER BY value {order}, key
 """
@@ -73,7 +74,7 @@ _CURRENT_SEASON_PARTS = {
     "stood": "SELECT * FROM ratings WHERE pool = :pool",
     "paid": means_query(CURRENT_SEASON_SQL),
     "pairs": pairs_query("found.bot", CURRENT_SEASON_SQL),
-    "curve": """SELECT mu_after FROM seats INDEXED BY seats_by_played
+    "curve": """SELECT mu_after FROM seats {using:seats_by_played}
         WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
 }
 """The SQL parts that complete `_LEADERBOARD_PAGE` for the current season."""
@@ -82,34 +83,36 @@ _ANY_SEASON_PARTS = {
     "paid": means_query(":first"),
     "pairs": pairs_query("found.bot", ":first"),
     "curve": """SELECT mu_after FROM (
-            SELECT match, mu_after FROM seats INDEXED BY seats_by_bot
+            SELECT match, mu_after FROM seats {using:seats_by_bot}
             WHERE seats.bot = found.bot AND seats.pool = :pool AND mu_after IS NOT NULL
                 AND match BETWEEN :first AND found.last ORDER BY match DESC LIMIT :curve
         ) AS last ORDER BY match""",
 }
 """The SQL parts that complete `_LEADERBOARD_PAGE` for the season from match :first to :last."""
 _BOTS_PAGE = """
-SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
-FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
+SELECT bots.*, name AS bot, (SELECT count(*) FROM bots WHERE :search = '' OR {instr}(key, :search) > 0) AS total
+FROM bots WHERE (:start OR key > :key) AND (:search = '' OR {instr}(key, :search) > 0) ORDER BY key LIMIT :limit
 """
 """The query for a page of the list of bots whose keys (folded names) contain :search, in the order of their keys."""
 _POOLS_BY_MATCHES = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
 """The query for the pools of this season, the busiest first."""
+_PLAYED_POOLS = "SELECT DISTINCT pool FROM counts WHERE tournament = '' ORDER BY pool"
+"""The query for the pools with matches, and GAME/unrated for unrated ones."""
 _LEADERS_BY_SCORE = """
-SELECT bots.name, first.score, rank() OVER (ORDER BY first.score DESC) AS rank FROM (
+SELECT bots.name AS bot, first.score, NULL AS payoff, rank() OVER (ORDER BY first.score DESC) AS rank FROM (
     SELECT bot, mu - 3 * sigma AS score FROM ratings WHERE pool = :pool ORDER BY score DESC LIMIT :limit
 ) AS first JOIN bots ON bots.id = first.bot ORDER BY rank, bots.key
 """
 """The query for the bots with the highest scores in :pool."""
 _LEADERS_BY_PAYOFF = f"""
-SELECT bots.name, mu - 3 * sigma AS score, payoff, rank() OVER (ORDER BY ranked DESC, payoff DESC) AS rank
+SELECT bots.name AS bot, mu - 3 * sigma AS score, payoff, rank() OVER (ORDER BY ranked DESC, payoff DESC) AS rank
 FROM ({means_query(CURRENT_SEASON_SQL)} ORDER BY ranked DESC, payoff DESC LIMIT :limit) AS first
 JOIN bots ON bots.id = first.bot JOIN ratings ON ratings.bot = first.bot AND ratings.pool = :pool
 ORDER BY rank, bots.key
 """
 """The query for the bots with the highest mean payoffs in :pool."""
 _BEST_RATED_BOTS = """
-SELECT pool, name, mu, matches FROM (
+SELECT pool, name AS bot, mu, matches AS played FROM (
     SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
 ) AS placed JOIN bots ON bots.id = placed.bot WHERE place <= :limit ORDER BY pool, mu
 """
@@ -135,12 +138,13 @@ SELECT rank FROM (
 ) AS ranked WHERE bot = :bot
 """
 """The query for the rank of a bot by payoff."""
-_TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS wins,
+_TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome <> 'void'), 0) AS played,
+    coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS wins,
     coalesce(sum(matches) FILTER (WHERE outcome = 'drawn'), 0) AS draws,
     coalesce(sum(matches) FILTER (WHERE outcome = 'lost'), 0) AS losses,
     coalesce(sum(matches) FILTER (WHERE outcome = 'void'), 0) AS void,
-    CAST(sum(moves) AS bigint) AS moves, CAST(sum(thought_ms) AS bigint) AS thought_ms"""
-"""The SQL columns that add up the wins, draws, losses and moves in rows of `tallies`."""
+    CAST(sum(thought_ms) AS float) / nullif(sum(moves), 0) AS ms_per_move"""
+"""The SQL columns that add up the matches, wins, draws, losses and times in rows of `tallies`."""
 _TALLIES_BY_POOL = (
     f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
 )
@@ -149,9 +153,9 @@ _SEATS_SQL = f"""SELECT seat, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '
 GROUP BY seat ORDER BY 1"""
 """The query for the results of a bot in a pool, by its seat."""
 _POINTS_SQL = """
-SELECT seats.played, seats.mu_after, seats.sigma_after, matches.finished, matches.id
-FROM json_each(:points) AS point
-CROSS JOIN seats INDEXED BY seats_by_played
+SELECT seats.played, seats.mu_after AS mu, seats.sigma_after AS sigma, matches.finished, matches.id AS match
+FROM {each:points} AS point
+CROSS JOIN seats {using:seats_by_played}
 JOIN matches ON matches.number = seats.match
 WHERE seats.bot = :bot AND seats.pool = :pool AND seats.played = CAST(point.value AS bigint)
     AND seats.played IS NOT NULL
@@ -160,7 +164,7 @@ ORDER BY seats.played
 """The query for a bot's rating after each of some of its matches. :points has the numbers of these matches."""
 _OPPONENTS_PAGE = """
 WITH met AS (
-    SELECT bots.name, bots.key, wins, draws, losses, wins + draws + losses AS played, (
+    SELECT bots.name AS opponent, bots.key, wins, draws, losses, wins + draws + losses AS played, (
         SELECT CAST(sum(total) AS float) / CAST(sum(rounds) AS float) FROM payoffs
         WHERE payoffs.tournament = '' AND payoffs.pool = :pool AND season IN (SELECT 1 UNION SELECT first FROM seasons)
             AND payoffs.bot = :bot AND payoffs.opponent = opponents.opponent
@@ -168,12 +172,13 @@ WITH met AS (
     FROM opponents JOIN bots ON bots.id = opponents.opponent
     WHERE opponents.tournament = '' AND opponents.bot = :bot AND opponents.pool = :pool AND wins + draws + losses > 0
 )
-SELECT *, (SELECT count(*) FROM met) AS total FROM met
+SELECT *, (wins + CAST(draws AS float) / 2) / played AS share, (SELECT count(*) FROM met) AS total FROM met
 WHERE :start OR played < :played OR (played = :played AND key > :key) ORDER BY played DESC, key LIMIT :limit
 """
 """The query for a page of the opponents of a bot in a pool, those with most matches first."""
 _VERSIONS_PAGE = """
-SELECT versions.*, matches.id, matches.finished,
+SELECT versions.*, wins + draws + losses AS played, CAST(thought_ms AS float) / nullif(moves, 0) AS ms_per_move,
+    matches.id AS match, matches.finished,
     (SELECT count(*) FROM versions AS every WHERE every.bot = :bot AND every.pool = :pool) AS total
 FROM versions JOIN matches ON matches.number = versions.last
 WHERE versions.bot = :bot AND versions.pool = :pool AND (:start OR versions.last < :last)
@@ -182,12 +187,12 @@ ORDER BY versions.last DESC LIMIT :limit
 """The query for a page of the results of each version of a bot in a pool."""
 _ENDINGS_OF_BOT = """
 SELECT outcome, reason, sum(matches) AS played, (
-    SELECT coalesce(json_group_array(
-        json_object('match', id, 'plies', plies, 'finished', finished)
+    SELECT coalesce({json_group_array}(
+        {json_object}('match', id, 'plies', plies, 'finished', finished)
     ), '[]')
     FROM (
         SELECT matches.id, matches.plies, matches.finished FROM (
-            SELECT match FROM seats INDEXED BY seats_by_ending
+            SELECT match FROM seats {using:seats_by_ending}
             WHERE seats.bot = :bot AND seats.pool = :pool AND seats.outcome = tallies.outcome
                 AND seats.reason = tallies.reason
             ORDER BY match DESC LIMIT :latest
@@ -379,19 +384,8 @@ def bots_page(
     connection: Connection, *, search: str | None = None, after: str | None = None, limit: int = 50
 ) -> Page[BotRow]:
     """Return a page of all known bots, or of those whose names contain `search`, in the order of names."""
-
-    def to_row(row: Any) -> BotRow:
-        return BotRow(
-            bot=row.name,
-            display=row.display,
-            created=row.created,
-            seen=row.seen,
-            approved=bool(row.approved),
-            person=bool(row.person),
-        )
-
     given = {"search": fold_name(search or "")}
-    return read_page(connection, _BOTS_PAGE, given, {"key": str}, to_row, after=after, limit=limit)
+    return read_page(connection, _BOTS_PAGE, given, {"key": str}, partial(read_row, BotRow), after=after, limit=limit)
 
 
 def leaderboard_page(
@@ -426,8 +420,7 @@ def leaderboard_page(
         given |= seasons.match_range_of(connection, season)
 
     def to_row(row: Any) -> BoardRow:
-        curve = msgspec.json.decode(row.curve)
-        return BoardRow(bot=row.name, person=bool(row.person), rank=row.rank, curve=curve, **standing_from_row(row))
+        return read_standing(BoardRow, row, bot=row.name, curve=msgspec.json.decode(row.curve))
 
     return read_page(connection, query, given, {"value": str | float, "key": str}, to_row, after=after, limit=limit)
 
@@ -441,15 +434,13 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
     """Return the pools with rated matches: of one game or all games, in one season or ever."""
     if season is not None:
         return seasons.season_pools(connection, season, game)
-    query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
-    found = [pool for pool in connection.execute(query).scalars() if not pool.endswith(f"/{UNRATED_SUFFIX}")]
+    found = [pool for pool in execute(connection, _PLAYED_POOLS).scalars() if not pool.endswith(f"/{UNRATED_SUFFIX}")]
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
 
 def games_with_results(connection: Connection) -> list[str]:
     """Return the games of which at least one match, rated or not, is stored."""
-    query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
-    return list(dict.fromkeys(map(rating_system.game_of, connection.execute(query).scalars())))
+    return list(dict.fromkeys(map(rating_system.game_of, execute(connection, _PLAYED_POOLS).scalars())))
 
 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
@@ -466,16 +457,13 @@ def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
 def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
     given = {"pool": pool, "limit": limit}
     if payoff_unit(rating_system.game_of(pool)):
-        rows = execute(connection, _LEADERS_BY_PAYOFF, given)
-        return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=row.payoff) for row in rows]
-    rows = execute(connection, _LEADERS_BY_SCORE, given)
-    return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=None) for row in rows]
+        return read_rows(Leader, execute(connection, _LEADERS_BY_PAYOFF, given))
+    return read_rows(Leader, execute(connection, _LEADERS_BY_SCORE, given))
 
 
 def strongest_bots(connection: Connection, limit: int) -> list[RatedBot]:
     """Return for each pool up to `limit` bots with the highest mu in this season, by increasing mu."""
-    rows = execute(connection, _BEST_RATED_BOTS, {"limit": limit})
-    return [RatedBot(pool=row.pool, bot=row.name, mu=row.mu, played=row.matches) for row in rows]
+    return read_rows(RatedBot, execute(connection, _BEST_RATED_BOTS, {"limit": limit}))
 
 
 def find_profile(connection: Connection, name: str) -> Profile | None:
@@ -488,30 +476,24 @@ def find_profile(connection: Connection, name: str) -> Profile | None:
     newest = f"SELECT version FROM versions WHERE bot = :bot ORDER BY last DESC LIMIT {5 * MAX_PROFILE_VERSIONS}"
     versions = execute(connection, newest, {"bot": bot.id}).scalars()
     standings = [
-        PoolStanding(
-            pool=row.pool,
+        read_standing(
+            PoolStanding,
+            row,
             game=rating_system.game_of(row.pool),
             rank=_rank(connection, row),
-            bots=row.bots,
-            **standing_from_row(row),
-            ms_per_move=_ms_per_move(played[row.pool]),
+            ms_per_move=played[row.pool].ms_per_move,
         )
         for row in execute(connection, _STANDINGS_OF_BOT, {"bot": bot.id})
     ]
     standing_in = {row.pool for row in standings}
     without = [
-        UnratedStanding(pool=pool, game=rating_system.game_of(pool), void=row.void, **_counts(row))
+        read_row(UnratedStanding, row, game=rating_system.game_of(pool))
         for pool, row in played.items()
         if pool not in standing_in
     ]
-    return Profile(
-        name=bot.name,
-        display=bot.display,
-        created=bot.created,
-        seen=bot.seen,
-        approved=bool(bot.approved),
-        revoked=bool(bot.revoked),
-        person=bool(bot.person),
+    return read_row(
+        Profile,
+        bot,
         versions=list(dict.fromkeys(versions))[:MAX_PROFILE_VERSIONS],
         standings=standings,
         earlier=[row for row in without if not row.pool.endswith(f"/{UNRATED_SUFFIX}")],
@@ -526,20 +508,6 @@ def _rank(connection: Connection, row: Any) -> int:
     return int(row.rank)
 
 
-def _counts(row: Any) -> dict[str, Any]:
-    return {
-        "played": row.wins + row.draws + row.losses,
-        "wins": row.wins,
-        "draws": row.draws,
-        "losses": row.losses,
-        "ms_per_move": _ms_per_move(row),
-    }
-
-
-def _ms_per_move(row: Any) -> float | None:
-    return row.thought_ms / row.moves if row.moves else None
-
-
 def rating_history(connection: Connection, name: str, pool: str) -> list[HistoryPoint]:
     """Return at most `MAX_HISTORY_POINTS` ratings of a bot in a pool: the first, the last, and others evenly spaced."""
     bot = find_bot_id(connection, name)
@@ -549,11 +517,8 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
     while total > step * (MAX_HISTORY_POINTS - 2):
         step *= 2
     points = sorted({*range(step, total + 1, step), *([1, total] if total else [])})
-    given = {"bot": bot, "pool": pool, "points": msgspec.json.encode(points).decode()}
-    return [
-        HistoryPoint(played=row.played, mu=row.mu_after, sigma=row.sigma_after, finished=row.finished, match=row.id)
-        for row in execute(connection, _POINTS_SQL, given)
-    ]
+    given = {"bot": bot, "pool": pool, **list_parameter("points", points)}
+    return read_rows(HistoryPoint, execute(connection, _POINTS_SQL, given))
 
 
 def next_opponent(connection: Connection, name: str, pool: str) -> str | None:
@@ -569,37 +534,25 @@ def opponents_page(
     """Return a page of a bot's results against each opponent, most frequent opponents first."""
     given = {"bot": find_bot_id(connection, name), "pool": pool}
     place = {"played": int, "key": str}
-    return read_page(connection, _OPPONENTS_PAGE, given, place, _opponent_row, after=after, limit=limit)
-
-
-def _opponent_row(row: Any) -> OpponentRow:
-    return OpponentRow(
-        opponent=row.name,
-        played=row.played,
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
-        share=(row.wins + row.draws / 2) / row.played,
-        payoff=row.payoff,
+    return read_page(
+        connection, _OPPONENTS_PAGE, given, place, partial(read_row, OpponentRow), after=after, limit=limit
     )
 
 
 def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRow]:
     """Return a bot's results in a pool by seat."""
-    rows = execute(connection, _SEATS_SQL, {"bot": find_bot_id(connection, name), "pool": pool})
-    return [SeatRow(seat=row.seat, **_counts(row)) for row in rows]
+    given = {"bot": find_bot_id(connection, name), "pool": pool}
+    return read_rows(SeatRow, execute(connection, _SEATS_SQL, given))
 
 
 def versions_page(
     connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
 ) -> Page[VersionRow]:
     """Return a page of a bot's results by version, the most recently played version first."""
-
-    def make(row: Any) -> VersionRow:
-        return VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row))
-
     given = {"bot": find_bot_id(connection, name), "pool": pool}
-    return read_page(connection, _VERSIONS_PAGE, given, {"last": int}, make, after=after, limit=limit)
+    return read_page(
+        connection, _VERSIONS_PAGE, given, {"last": int}, partial(read_row, VersionRow), after=after, limit=limit
+    )
 
 
 def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:
@@ -609,13 +562,5 @@ def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:
         _ENDINGS_OF_BOT,
         {"bot": find_bot_id(connection, name), "pool": pool, "latest": LATEST_MATCHES_PER_ENDING},
     )
-    found = [
-        Ending(
-            outcome=row.outcome,
-            reason=row.reason,
-            played=row.played,
-            latest=msgspec.json.decode(row.latest, type=list[EndingMatch]),
-        )
-        for row in rows
-    ]
+    found = [read_row(Ending, row, latest=msgspec.json.decode(row.latest, type=list[EndingMatch])) for row in rows]
     return sorted(found, key=lambda ending: (OUTCOMES.index(ending.outcome), -ending.played, ending.reason))

@@ -9,12 +9,12 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
-from arena.store.dialect import execute
+from arena.store.dialect import execute, insert_into
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
-from arena.store.schema import log_keys, match_log
+from arena.store.rows import read_row
 from arena.transparency_log import merkle_tree
 from arena.transparency_log.merkle_tree import HASH_BYTES, IncrementalTree, peak_positions
 from arena.transparency_log.signed_log import (
@@ -41,7 +41,7 @@ with it. `numbers_parameter` gives the numbers of the entries.
 """
 _HASHES_SQL = "SELECT hashes FROM match_log WHERE number = :number"
 """The query for the hashes stored with log entry :number."""
-_ENTRY_SQL = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
+_ENTRY_SQL = "SELECT number, id AS match, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
 """The start of the queries for the contents of log entries. These contents are columns of the table `matches`."""
 _SELECT_ENTRIES_AFTER = f"{_ENTRY_SQL} WHERE number > :after ORDER BY number LIMIT :most"
 """The query for the contents of up to :most log entries after number :after."""
@@ -56,7 +56,7 @@ WHERE number NOT IN (SELECT number FROM match_log)
 """The query for the smallest match number without a log entry."""
 _COUNT_AFTER_SQL = "SELECT count(*) FROM match_log WHERE number > :last"
 """The query for the number of log entries after number :last."""
-_INSERT_ENTRIES = insert(match_log)
+_INSERT_ENTRIES = insert_into("match_log", ("number", "hashes"))
 """The statement that adds log entries."""
 
 log = logging.getLogger("arena.store.match_log")
@@ -73,7 +73,8 @@ def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
     if size == 0 or tree is None:
         append_missing(connection)
         return
-    connection.execute(_INSERT_ENTRIES, [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries])
+    rows = [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries]
+    execute(connection, _INSERT_ENTRIES, rows)
 
 
 def append_missing(connection: Connection) -> None:
@@ -115,7 +116,7 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
             if there is None:
                 new.append({"number": row.number, "hashes": hashes})
         if new:
-            connection.execute(_INSERT_ENTRIES, new)
+            execute(connection, _INSERT_ENTRIES, new)
         count += len(new)
     return count
 
@@ -123,7 +124,8 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
 def make_key(connection: Connection) -> str:
     """Make a new key, with which the log is signed from now on. Return its public key in hex."""
     secret = secrets.token_bytes(KEY_BYTES)
-    connection.execute(insert(log_keys), {"secret": secret, "created": utc_now()})
+    row = {"secret": secret, "created": utc_now()}
+    execute(connection, insert_into("log_keys", list(row)), row)
     return public_key(secret)
 
 
@@ -164,7 +166,7 @@ def _next_matches(connection: Connection, size: int) -> list[Any]:
 
 
 def _entry(row: Any) -> LogEntry:
-    return LogEntry(number=row.number, match=row.id, digest=row.digest, finished=row.finished, pool=row.pool)
+    return read_row(LogEntry, row)
 
 
 def _node(connection: Connection, level: int, end: int) -> bytes:
@@ -239,11 +241,11 @@ def find_problems(connection: Connection) -> Iterator[str]:
                 return  # the integrity check reports missing matches
             should = tree.add(_entry(row).leaf)
             if row.number not in kept:
-                yield f"the log has no entry for match {row.id}"
+                yield f"the log has no entry for match {row.match}"
             elif kept[row.number][:HASH_BYTES] != should[:HASH_BYTES]:
-                yield f"the log's entry for match {row.id} does not follow from its result"
+                yield f"the log's entry for match {row.match} does not follow from its result"
             elif kept[row.number] != should:
-                yield f"the log's hashes at match {row.id} do not follow from the entries before"
+                yield f"the log's hashes at match {row.match} do not follow from the entries before"
     if execute(connection, _COUNT_AFTER_SQL, {"last": tree.size}).scalar_one():
         yield "the log has entries of matches that do not exist"
     try:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection
 
+from arena.store.dialect import execute
 from arena.store.luck_value import MatchLuck
-from arena.store.schema import matches, seats
 from protocol.reasons import VOID
+
+_WITH_LUCK = """SELECT id, luck, luck_by, reason, (SELECT count(*) FROM seats WHERE match = matches.number) AS seats
+FROM matches WHERE luck IS NOT NULL OR luck_by IS NOT NULL"""
+"""The query for the matches that have luck, each with its number of seats."""
 
 
 def save_luck(connection: Connection, luck_by_match: Mapping[str, MatchLuck]) -> None:
     """Store the luck of two-seat matches by match id. Earlier values are replaced, and unknown ids are ignored."""
     kept = {match: luck for match, luck in luck_by_match.items() if not luck.every}
     if kept:
-        connection.execute(
-            update(matches)
-            .where(matches.c.id == bindparam("match"))
-            .values(luck=bindparam("points"), luck_by=bindparam("value")),
-            [{"match": match, "points": luck.points, "value": luck.value} for match, luck in kept.items()],
-        )
+        rows = [{"match": match, "points": luck.points, "value": luck.value} for match, luck in kept.items()]
+        execute(connection, "UPDATE matches SET luck = :points, luck_by = :value WHERE id = :match", rows)
 
 
 def luck_from_row(row: Any) -> MatchLuck | None:
@@ -32,18 +32,14 @@ def luck_from_row(row: Any) -> MatchLuck | None:
 
 def luck_of_tournament(connection: Connection, tournament: str) -> dict[str, MatchLuck]:
     """Return the stored luck of a tournament's matches, by match id."""
-    query = select(matches.c.id, matches.c.luck, matches.c.luck_by).where(matches.c.tournament == tournament)
-    noted = ((row.id, luck_from_row(row)) for row in connection.execute(query))
+    query = "SELECT id, luck, luck_by FROM matches WHERE tournament = :tournament"
+    noted = ((row.id, luck_from_row(row)) for row in execute(connection, query, {"tournament": tournament}))
     return {match: luck for match, luck in noted if luck is not None}
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
     """Yield a line for each match with invalid luck."""
-    seated = select(func.count()).where(seats.c.match == matches.c.number).scalar_subquery()
-    query = select(matches.c.id, matches.c.luck, matches.c.luck_by, matches.c.reason, seated.label("seats")).where(
-        matches.c.luck.is_not(None) | matches.c.luck_by.is_not(None)
-    )
-    for row in connection.execute(query):
+    for row in execute(connection, _WITH_LUCK):
         if luck_from_row(row) is None:
             yield f"match {row.id}: its luck is {row.luck!r} by {row.luck_by!r}: it must be points by a value function"
         elif row.reason == VOID or row.seats != 2:

@@ -1,15 +1,22 @@
-"""Passing a list of match numbers of any length to an SQL statement, as a JSON array."""
+"""Match numbers: the last one, and passing a list of any length to an SQL statement, as a JSON array."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import json
+from sqlalchemy import Connection
 
-IN_NUMBERS_SQL = "IN (SELECT CAST(value AS bigint) FROM json_each(:numbers) AS told)"
+from arena.store.dialect import execute, list_parameter
+
+IN_NUMBERS_SQL = "IN (SELECT CAST(value AS bigint) FROM {each:numbers} AS told)"
 """The SQL condition, after a column's name, that the column's value is one of the numbers in `numbers_parameter`."""
 
 
 def numbers_parameter(numbers: Iterable[int]) -> dict[str, str]:
     """Return the SQL parameter for `IN_NUMBERS_SQL` that has these match numbers."""
-    return {"numbers": json.encode(list(numbers)).decode()}
+    return list_parameter("numbers", numbers)
+
+
+def last_match_number(connection: Connection) -> int:
+    """Return the number of the last match; 0 if there is none."""
+    return int(execute(connection, "SELECT coalesce(max(number), 0) FROM matches").scalar_one())

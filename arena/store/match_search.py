@@ -13,26 +13,24 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from arena.store import result_queries
 from arena.store.dialect import execute
 from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
 from arena.store.registry import find_bot_id
 from arena.store.result_queries import OUTCOMES
-from arena.store.schema import matches
 from machine.timestamps import format_timestamp
 from protocol.errors import UsageFault
 from referee.result import Result
 
 _NEWEST_BY_GROUP_SQL = """
-SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE {chosen}) AS part, json_each((
-    SELECT json_group_array(number) FROM (
+SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE {chosen}) AS part,
+    {{each_number_of}} (
         SELECT {number} AS number FROM {rows}
         WHERE {same} AND {number} < :before AND {number} >= :least {further}
         ORDER BY {number} DESC LIMIT :limit
-    ) AS newest
-)) AS found ORDER BY found.value DESC LIMIT :limit
+    ) AS newest)) AS found ORDER BY found.value DESC LIMIT :limit
 """
 """The query for the newest match numbers. It takes the newest matches of each group (those with the same pool and
 ending), then the newest of all these. It supports all criteria.
@@ -110,29 +108,26 @@ class _Index(NamedTuple):
 _SEAT_IN_GROUP = "bot = :bot AND pool = part.pool AND outcome = part.outcome AND reason = part.reason"
 """The SQL condition that a row belongs to :bot and to a group. The row `part` has the group's pool, outcome and reason.
 """
-_MATCH_IN_GROUP = (
-    "matches.game = part.game AND matches.pool IS nullif(part.pool, part.game || '/unrated')"
-    " AND matches.reason = part.reason"
-)
+_MATCH_IN_GROUP = "matches.game = part.game AND {same_pool} AND matches.reason = part.reason"
 """The SQL condition that a match belongs to a group. The row `part` has the group's game, pool and reason."""
 _ALL_MATCHES_INDEX = _Index("matches", "true", "matches.number")
 """The index for a search without criteria other than times."""
-_SEATS_INDEX = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
+_SEATS_INDEX = _Index("seats {using:seats_by_bot}", "bot = :bot")
 """The index for a search without criteria other than a bot and times."""
-_BOT_INDEX = _Index("seats INDEXED BY seats_by_ending", _SEAT_IN_GROUP)
+_BOT_INDEX = _Index("seats {using:seats_by_ending}", _SEAT_IN_GROUP)
 """The index for a search that names a bot, but neither a tournament nor an opponent, and has other criteria such as a
 pool.
 """
-_BOT_IN_TOURNAMENT_INDEX = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SEAT_IN_GROUP}")
+_BOT_IN_TOURNAMENT_INDEX = _Index("seats {using:seats_by_tournament}", f"tournament = :scope AND {_SEAT_IN_GROUP}")
 """The index for a search for the matches of a bot in a tournament."""
 _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
 """The index for a search for the matches of a bot against an opponent."""
 _MATCHES_INDEX = _Index(
-    "matches INDEXED BY matches_by_ending", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts"
+    "matches {using:matches_by_ending}", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts"
 )
 """The index for a search that names neither a bot nor a tournament, but has criteria besides times."""
 _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
-    rows="matches INDEXED BY matches_by_tournament", same=f"tournament = :scope AND {_MATCH_IN_GROUP}"
+    rows="matches {using:matches_by_tournament}", same=f"tournament = :scope AND {_MATCH_IN_GROUP}"
 )
 """The index for a search that names a tournament, but no bot."""
 
@@ -160,8 +155,8 @@ def search_matches(
 
 
 def _load_results(connection: Connection, numbers: Sequence[int]) -> list[Result]:
-    chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
-    return [result for _, result, _ in result_queries.iter_results_with_seats(connection, chosen, newest_first=True)]
+    found = result_queries.iter_numbered_results(connection, numbers, newest_first=True)
+    return [result for _, result, _ in found]
 
 
 def match_numbers(connection: Connection, search: Search) -> list[int]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from arena.store.actions import log_action
 from arena.store.after_commit import run_after_commit
-from arena.store.dialect import execute, is_postgresql
+from arena.store.dialect import execute, is_postgresql, list_parameter
 from arena.store.retention_clock import NOW_SQL
-from arena.store.schema import bots
+from arena.store.rows import read_row, read_rows
 from protocol.errors import UsageFault
 from protocol.names import fold_name
 
@@ -103,13 +102,11 @@ def forget_node(connection: Connection, name: str, by: str) -> None:
 def list_nodes(connection: Connection) -> list[NodeStatus]:
     """Return all nodes by name, except those that `forget_node` removed."""
     rows = execute(connection, _LIST_NODES)
-    return [NodeStatus(**{name: getattr(row, name) for name in NodeStatus.__struct_fields__}) for row in rows]
+    return read_rows(NodeStatus, rows)
 
 
 def live_nodes(connection: Connection) -> list[str]:
-    """Return the names of the nodes that are alive; none if the database has an older schema without nodes."""
-    if execute(connection, "SELECT to_regclass('nodes')").scalar() is None:
-        return []
+    """Return the names of the nodes that are alive."""
     return list(execute(connection, _LIST_LIVE_NODES).scalars())
 
 
@@ -138,7 +135,8 @@ def begin_matches(connection: Connection, begun: Sequence[MatchInProgress]) -> d
     time. So the later of the two always sees the change that the other made.
     """
     names = {fold_name(bot): bot for one in begun for bot in one.bots}
-    known = set(connection.execute(select(bots.c.key).where(bots.c.key.in_(names))).scalars())
+    query = "SELECT key FROM bots WHERE key IN (SELECT value FROM {each:keys} AS told)"
+    known = set(execute(connection, query, list_parameter("keys", names)).scalars())
     gone = {one.match: BotGone(bot) for one in begun for bot in one.bots if fold_name(bot) not in known}
     begun = [one for one in begun if one.match not in gone]
     if not begun:
@@ -155,8 +153,8 @@ def _join_folded(bots: Sequence[str]) -> str:
 
 def end_matches(connection: Connection, matches: Sequence[str]) -> None:
     """Delete the registrations of matches that are stored now, or that will never be stored."""
-    ids = {"ids": msgspec.json.encode(matches).decode()}
-    execute(connection, "DELETE FROM under_way WHERE match IN (SELECT value FROM json_each(:ids) AS told)", ids)
+    statement = "DELETE FROM under_way WHERE match IN (SELECT value FROM {each:ids} AS told)"
+    execute(connection, statement, list_parameter("ids", matches))
 
 
 def matches_of(connection: Connection, name: str) -> list[MatchInProgress]:
@@ -164,7 +162,7 @@ def matches_of(connection: Connection, name: str) -> list[MatchInProgress]:
     query = """SELECT node, match, header, secret, bots FROM under_way JOIN nodes ON nodes.id = under_way.node
     WHERE nodes.name = :name ORDER BY match"""
     rows = execute(connection, query, {"name": name})
-    return [MatchInProgress(row.node, row.match, row.header, row.secret, row.bots.split()) for row in rows]
+    return [read_row(MatchInProgress, row, bots=row.bots.split()) for row in rows]
 
 
 def url_of_match(connection: Connection, match: str) -> str | None:

@@ -37,7 +37,7 @@ RANKED_SQL = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >=
         AND max({_WEIGHT_SQL}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT_SQL})
     THEN 1 ELSE 0 END"""
 """The SQL expression for whether a bot is ranked (1 or 0), from its rows of `payoffs`, as in `PoolPayoff.ranked`."""
-_SUMS_SQL = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
+_SUMS_SQL = "{json_array}(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
 """The SQL expression for the payoff sums of one pair of bots, as a JSON array."""
 
 
@@ -59,7 +59,9 @@ def means_query(season: str) -> str:
 def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
     """Return a subquery for the payoff sums of a bot against each opponent, in the form that `read_payoff` reads."""
     which = _POOL_CONDITION.format(pool=pool, season=season)
-    return f"(SELECT coalesce(json_group_array({_SUMS_SQL}), '[]') FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
+    return (
+        f"(SELECT coalesce({{json_group_array}}({_SUMS_SQL}), '[]') FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
+    )
 
 
 def read_payoff(pairs: str) -> PoolPayoff | None:

@@ -18,7 +18,6 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from arena.store.answer_limit import AnswerLimit, DatabaseTimeouts
-from arena.store.compiled_statements import ENGINE_OPTIONS
 from arena.store.database import (
     MAX_READING_CONNECTIONS,
     Database,
@@ -303,7 +302,6 @@ class PostgresDatabase(Database):
             pool_use_lifo=True,  # few queries then share one connection, which has prepared them
             isolation_level=isolation_level,
             use_native_hstore=False,  # otherwise each connection would query for it
-            execution_options=ENGINE_OPTIONS,
         )
         event.listen(engine, "do_connect", lambda _, __, given, named: self._connect(*given, **named))
         event.listen(engine, "connect", lambda raw, _: self._prepare_connection(raw))

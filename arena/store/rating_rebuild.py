@@ -7,15 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection
 
 from arena.ratings import rating_system
 from arena.store import finish, result_queries, seasons, summaries
-from arena.store.dialect import execute
+from arena.store.dialect import execute, list_parameter
 from arena.store.finish import Tallies, Tally
-from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
+from arena.store.match_numbers import IN_NUMBERS_SQL, last_match_number, numbers_parameter
 from arena.store.rating_decisions import record_decision
-from arena.store.schema import matches, ratings
 from protocol.games import is_known_game
 from referee.result import Result, SeatRating
 
@@ -27,10 +26,10 @@ WHERE match = :match AND seat = :seat"""
 """The statement that replaces the ratings of a seat in a match."""
 _MARK_MATCHES_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {IN_NUMBERS_SQL}"
 """The statement that marks matches as rated again: their ratings differ from those in their records."""
-_LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
-"""The query for the number of the last match; 0 if there is none."""
-_RATED_POOLS = select(ratings.c.pool).distinct()
-"""The query for the pools with ratings."""
+_IN_POOLS_SQL = "IN (SELECT value FROM {each:pools} AS told)"
+"""The SQL condition, after a pool, that it is one of :pools."""
+_DELETE_RATINGS = f"DELETE FROM ratings WHERE pool {_IN_POOLS_SQL}"
+"""The statement that deletes the standings of some pools."""
 
 
 class SeatCorrection(NamedTuple):
@@ -89,11 +88,13 @@ class RatingRebuild:
 
     def advance(self, connection: Connection) -> int:
         """Rate matches up to the last stored one. Return how many match numbers the computation advanced."""
-        last: int = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
-        chosen = select(matches.c.number).where(matches.c.number.between(self._next_number, last))
+        last = last_match_number(connection)
+        chosen = "SELECT number FROM matches WHERE number BETWEEN :first AND :last"
+        words: dict[str, object] = {"first": self._next_number, "last": last}
         if self._pools is not None:
-            chosen = chosen.where(func.coalesce(matches.c.pool, matches.c.annulled).in_(self._pools))
-        for number, result, rows in result_queries.iter_results_with_seats(connection, chosen, stream=True):
+            chosen += f" AND coalesce(pool, annulled) {_IN_POOLS_SQL}"
+            words |= list_parameter("pools", self._pools)
+        for number, result, rows in result_queries.iter_results_with_seats(connection, chosen, words, stream=True):
             pool = self._pools_of.get(number, result.pool)
             if pool is not None and not (self._skip_unknown and _lacks_rules(pool)):
                 self._rate(number, pool, result, rows)
@@ -121,8 +122,10 @@ class RatingRebuild:
         self.advance(connection)
         _correct(connection, self.corrections)
         execute(connection, _MARK_MATCHES_RERATED, numbers_parameter({number for number, _ in self.wrong_seats}))
-        stale = delete(ratings)
-        connection.execute(stale if self._pools is None else stale.where(ratings.c.pool.in_(self._pools)))
+        if self._pools is None:
+            execute(connection, "DELETE FROM ratings")
+        else:
+            execute(connection, _DELETE_RATINGS, list_parameter("pools", self._pools))
         finish.save_tallies(connection, self.tallies)
 
 
@@ -136,8 +139,8 @@ def rebuild_ratings(connection: Connection) -> int:
     stale = _count_differences(connection, rerating.tallies)
     _correct(connection, rerating.corrections)
     if stale:
-        computed = [pool for pool in connection.execute(_RATED_POOLS).scalars() if not _lacks_rules(pool)]
-        connection.execute(delete(ratings).where(ratings.c.pool.in_(computed)))
+        computed = [pool for pool in result_queries.rated_pools(connection) if not _lacks_rules(pool)]
+        execute(connection, _DELETE_RATINGS, list_parameter("pools", computed))
         finish.save_tallies(connection, rerating.tallies)
     return len(rerating.corrections) + stale + summaries.rebuild(connection)
 
@@ -158,7 +161,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
     rerating = RatingRebuild(connection, skip_unknown=True)
     rerating.advance(connection)
     wrong = rerating.wrong_seats
-    names = {row.number: row.id for row in connection.execute(select(matches.c.number, matches.c.id))} if wrong else {}
+    names = {row.number: row.id for row in execute(connection, "SELECT number, id FROM matches")} if wrong else {}
     for number, seat in wrong:
         yield f"match {names[number]}, seat {seat}: the rating does not follow from the results"
     stale = _count_differences(connection, rerating.tallies)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection
 
 from arena.store.dialect import execute
 from arena.store.integrity_check import RecordCheck, as_recorded
 from arena.store.result_queries import record_of, result_with_seats
-from arena.store.schema import matches
 
-_SELECT_MATCH_NUMBER = select(matches.c.number).where(matches.c.id == bindparam("id"))
-"""The query for the number of a match, by its id."""
-_REPLACE_RECORD_SQL = """INSERT INTO records (match, data) VALUES (:match, :data)
+_REPLACE_RECORD_SQL = """INSERT INTO records (match, data)
+VALUES ((SELECT number FROM matches WHERE id = :match), :data)
 ON CONFLICT (match) DO UPDATE SET data = excluded.data"""
 """The statement that adds or replaces the record of a match."""
 
@@ -21,11 +19,9 @@ ON CONFLICT (match) DO UPDATE SET data = excluded.data"""
 def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None:
     """Store records (gzip) by match id, in place of existing ones. All these matches must be in the database."""
     for match, body in bodies.items():
-        number = connection.execute(_SELECT_MATCH_NUMBER, {"id": match}).scalar_one()
-        execute(connection, _REPLACE_RECORD_SQL, {"match": number, "data": body})
-        connection.execute(
-            update(matches).where(matches.c.number == number).values(record_bytes=len(body), archive=None)
-        )
+        words = {"match": match, "data": body, "bytes": len(body)}
+        execute(connection, _REPLACE_RECORD_SQL, words)
+        execute(connection, "UPDATE matches SET record_bytes = :bytes, archive = NULL WHERE id = :match", words)
 
 
 def is_record_broken(connection: Connection, match: str, check_record: RecordCheck) -> bool:

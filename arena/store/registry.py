@@ -7,17 +7,17 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, select, tuple_, update
+from sqlalchemy import Connection, Row
 
 from arena.store.actions import rename_in_actions
 from arena.store.announcements import announce
-from arena.store.dialect import replace_nul, upsert
+from arena.store.dialect import execute, insert_into, list_parameter, replace_nul
 from arena.store.incident import Incident
 from arena.store.nodes import nodes_of_bot
 from arena.store.paging import Page, read_page
 from arena.store.result_queries import UNRATED_SUFFIX
 from arena.store.retention_clock import database_now, days_before_now, is_steady
-from arena.store.schema import bots, failures, incidents, seats, tallies
+from arena.store.rows import read_row, read_rows
 from machine.timestamps import utc_now
 from protocol.display import list_first
 from protocol.display_names import describe_invalid_bot_name, describe_taken_display_name, fold_display_name
@@ -60,38 +60,71 @@ class RosterRow(RegisteredBot, frozen=True, kw_only=True):
 
 _ROSTER_SQL = """
 SELECT bots.*, incidents.at, incidents.code, incidents.text,
-    (SELECT count(*) FROM bots WHERE instr(key, :find) > 0) AS total
+    (SELECT count(*) FROM bots WHERE {instr}(key, :find) > 0) AS total
 FROM bots LEFT JOIN incidents ON incidents.id = (SELECT max(id) FROM incidents AS latest WHERE latest.bot = bots.id)
-WHERE instr(key, :find) > 0 AND (:start OR key > :key) ORDER BY key LIMIT :limit
+WHERE {instr}(key, :find) > 0 AND (:start OR key > :key) ORDER BY key LIMIT :limit
 """
 """The query for a page of the bots whose keys (folded names) contain :find, each with its latest incident."""
-_SELECT_BOT = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__))
-"""The query for the fields of a `RegisteredBot`."""
+_SELECT_BOTS = f"SELECT {', '.join(RegisteredBot.__struct_fields__)} FROM bots"
+"""The query for all bots, as `RegisteredBot`."""
+_REGISTER = """INSERT INTO bots (name, key, token_hash, revoked, created, seen, person, display)
+VALUES (:name, :key, :token_hash, false, :now, :now, :person, :display)
+ON CONFLICT (key) DO UPDATE SET name = excluded.name, token_hash = excluded.token_hash, created = excluded.created,
+    seen = excluded.seen, person = excluded.person, display = excluded.display
+WHERE (bots.token_hash IS NULL AND NOT bots.revoked
+        AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.bot = bots.id AND seats.mu_after IS NOT NULL))
+    OR (bots.token_hash IS NOT NULL AND bots.seen < CAST(:unused_since AS text) AND NOT bots.approved
+        AND NOT EXISTS (SELECT 1 FROM seats WHERE seats.bot = bots.id))
+RETURNING id"""
+"""The statement that registers a bot. A bot of the same name is replaced if it has no token and no rated match. It is
+also replaced if it registered itself, never played and was not seen since :unused_since.
+"""
+_ADD_BOT = """INSERT INTO bots (name, key, token_hash, revoked, approved, created, display)
+VALUES (:name, :key, :token_hash, false, true, :created, :display)
+ON CONFLICT (key) DO UPDATE SET name = excluded.name, token_hash = excluded.token_hash, approved = true,
+    display = excluded.display
+WHERE bots.token_hash IS NULL AND NOT bots.revoked RETURNING id"""
+"""The statement that registers a bot for the operator, unless a bot of this name has a token or is revoked."""
+_CLAIM_PERSON = f"""UPDATE bots SET person = :person WHERE key = :key AND NOT EXISTS (
+    SELECT 1 FROM tallies WHERE tallies.bot = bots.id AND tournament = '' AND pool NOT LIKE '%/{UNRATED_SUFFIX}'
+)"""
+"""The statement that marks the name of a person or of a bot, unless it has rated ladder matches."""
+_DELETE_OLD_INCIDENTS = f"""DELETE FROM incidents WHERE bot = :bot AND id NOT IN (
+    SELECT id FROM incidents WHERE bot = :bot ORDER BY id DESC LIMIT {MAX_INCIDENTS}
+)"""
+"""The statement that deletes the incidents of a bot beyond `MAX_INCIDENTS`."""
+_DELETE_INCIDENTS = "DELETE FROM incidents WHERE bot = :bot"
+"""The statement that deletes all incidents of a bot."""
+_DELETE_FAILURES = """DELETE FROM failures WHERE EXISTS (
+    SELECT 1 FROM seats WHERE seats.match = failures.match AND seats.seat = failures.seat AND seats.bot = :bot
+)"""
+"""The statement that deletes why the program of a bot failed in matches."""
 
 
 def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
     """Return the registered bot with this name, in any case; None if it is unknown or only played in tournaments."""
-    row = connection.execute(_SELECT_BOT.where(bots.c.key == fold_name(name))).one_or_none()
+    row = execute(connection, f"{_SELECT_BOTS} WHERE key = :key", {"key": fold_name(name)}).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
         return None
-    return RegisteredBot(**row._mapping)
+    return read_row(RegisteredBot, row)
 
 
 def find_registered_bots(connection: Connection, names: Collection[str]) -> dict[str, RegisteredBot]:
     """Return the registered bots with these folded names, by folded name."""
-    rows = connection.execute(_SELECT_BOT.where(bots.c.key.in_(names)))
-    found = [RegisteredBot(**row._mapping) for row in rows]
+    query = f"{_SELECT_BOTS} WHERE key IN (SELECT value FROM {{each:names}} AS told)"
+    found = read_rows(RegisteredBot, execute(connection, query, list_parameter("names", names)))
     return {fold_name(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
 
 
 def find_bot_id(connection: Connection, name: str) -> int | None:
     """Return the row id of the bot with this name, in any case; None if it is unknown."""
-    return connection.execute(select(bots.c.id).where(bots.c.key == fold_name(name))).scalar()
+    found: int | None = execute(connection, "SELECT id FROM bots WHERE key = :key", {"key": fold_name(name)}).scalar()
+    return found
 
 
 def all_bots(connection: Connection) -> list[RegisteredBot]:
     """Return all bots in the order of their names, including those that only played in tournaments."""
-    return [RegisteredBot(**row._mapping) for row in connection.execute(_SELECT_BOT.order_by(bots.c.key))]
+    return read_rows(RegisteredBot, execute(connection, f"{_SELECT_BOTS} ORDER BY key"))
 
 
 def roster_page(
@@ -103,18 +136,8 @@ def roster_page(
 
 
 def _roster_row(row: Row[Any]) -> RosterRow:
-    incident = None if row.at is None else Incident(at=row.at, code=row.code, text=row.text)
-    return RosterRow(
-        name=row.name,
-        token_hash=row.token_hash,
-        revoked=bool(row.revoked),
-        created=row.created,
-        seen=row.seen,
-        approved=bool(row.approved),
-        person=bool(row.person),
-        display=row.display,
-        incident=incident,
-    )
+    incident = None if row.at is None else read_row(Incident, row)
+    return read_row(RosterRow, row, incident=incident)
 
 
 def is_known_bot(connection: Connection, name: str) -> bool:
@@ -137,20 +160,13 @@ def register_bot(
     it registered itself, never finished a match, and was last seen before that time. Raise `NameInUse` for the name of
     any other known bot.
     """
-    now = database_now(connection)
-    row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person, "display": display}
-    statement = upsert(connection, bots).values(**row, key=fold_name(name), revoked=False)
-    # By row id: SQLAlchemy does not correlate a subquery in ON CONFLICT, which would ask whether any bot has played.
-    played = exists().where(seats.c.bot == find_bot_id(connection, name))
-    rated = played.where(seats.c.mu_after.is_not(None))
-    free = bots.c.token_hash.is_(None) & ~bots.c.revoked & ~rated
-    if unused_since is not None:
-        free |= bots.c.token_hash.is_not(None) & (bots.c.seen < unused_since) & ~bots.c.approved & ~played
-    statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=free)
-    if connection.execute(statement.returning(bots.c.id)).first() is None:
+    words: dict[str, object] = {"name": name, "key": fold_name(name), "token_hash": token_hash, "person": person}
+    words |= {"display": display, "now": database_now(connection), "unused_since": unused_since}
+    registered = execute(connection, _REGISTER, words).scalar()
+    if registered is None:
         raise NameInUse(f"a bot is called {name} already")
     # Incidents of an earlier bot with this name do not belong to the new one.
-    connection.execute(delete(incidents).where(incidents.c.bot == find_bot_id(connection, name)))
+    execute(connection, _DELETE_INCIDENTS, {"bot": registered})
 
 
 def register_newcomer(
@@ -174,8 +190,9 @@ def register_newcomer(
 
 def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
     """Store when each of some bots was last seen. `times` has the times by folded name."""
-    statement = update(bots).where(bots.c.key == bindparam("bot")).values(seen=bindparam("at"))
-    connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
+    if times:
+        rows = [{"bot": bot, "at": at} for bot, at in times.items()]
+        execute(connection, "UPDATE bots SET seen = :at WHERE key = :bot", rows)
 
 
 def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mapping[str, str] | None = None) -> None:
@@ -187,15 +204,9 @@ def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mappin
     """
     _check_displays(connection, displays or {})
     for name, token_hash in hashes.items():
-        row = {"name": name, "key": fold_name(name), "token_hash": token_hash, "revoked": False, "approved": True}
-        row["display"] = (displays or {}).get(name)
-        statement = upsert(connection, bots).values(**row, created=utc_now())
-        claimed = statement.on_conflict_do_update(
-            index_elements=["key"],
-            set_={"name": name, "token_hash": token_hash, "approved": True, "display": row["display"]},
-            where=bots.c.token_hash.is_(None) & bots.c.revoked.is_(False),
-        )
-        if connection.execute(claimed.returning(bots.c.id)).first() is None:
+        words = {"name": name, "key": fold_name(name), "token_hash": token_hash, "created": utc_now()}
+        display = (displays or {}).get(name)
+        if execute(connection, _ADD_BOT, {**words, "display": display}).first() is None:
             raise NameInUse(f"a bot is called {name} already: choose another name, or `arena bot rotate {name}`")
 
 
@@ -238,10 +249,9 @@ def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None
     """
     if not displays:
         return
-    owned = bots.c.token_hash.is_not(None) | bots.c.revoked
-    query = select(bots.c.name, bots.c.key, bots.c.display).where(bots.c.display.is_not(None), owned)
+    query = "SELECT name, key, display FROM bots WHERE display IS NOT NULL AND (token_hash IS NOT NULL OR revoked)"
     own = set(map(fold_name, displays))
-    taken = {fold_display_name(row.display): row.name for row in connection.execute(query) if row.key not in own}
+    taken = {fold_display_name(row.display): row.name for row in execute(connection, query) if row.key not in own}
     for display in displays.values():
         if (key := fold_display_name(display)) in taken:
             raise NameInUse(describe_taken_display_name(display, taken[key], taken))
@@ -249,18 +259,14 @@ def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None
 
 def display_names(connection: Connection, limit: int) -> dict[str, str]:
     """Return the display names of up to `limit` bots, by folded bot name. Bots that were registered last come first."""
-    query = select(bots.c.key, bots.c.display).where(bots.c.display.is_not(None)).order_by(bots.c.id.desc())
-    return {row.key: row.display for row in connection.execute(query.limit(limit))}
+    query = "SELECT key, display FROM bots WHERE display IS NOT NULL ORDER BY id DESC LIMIT :limit"
+    return {row.key: row.display for row in execute(connection, query, {"limit": limit})}
 
 
 def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
     """Mark a name as a person's or a bot's, unless it has rated ladder matches. Return whether it was marked."""
     key = fold_name(name)
-    rated = exists().where(
-        tallies.c.bot == bots.c.id, tallies.c.tournament == "", tallies.c.pool.not_like(f"%/{UNRATED_SUFFIX}")
-    )
-    changed = update(bots).where(bots.c.key == key, ~rated).values(person=person)
-    if connection.execute(changed).rowcount != 1:
+    if execute(connection, _CLAIM_PERSON, {"key": key, "person": person}).rowcount != 1:
         return False
     announce(connection, "bots", [key])
     return True
@@ -303,9 +309,8 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     }
     _update_bots(connection, [name], **values, seen=None, renamed=utc_now())
     rename_in_actions(connection, name, placeholder)
-    connection.execute(delete(incidents).where(incidents.c.bot == number))
-    played = select(seats.c.match, seats.c.seat).where(seats.c.bot == number)
-    connection.execute(delete(failures).where(tuple_(failures.c.match, failures.c.seat).in_(played)))
+    execute(connection, _DELETE_INCIDENTS, {"bot": number})
+    execute(connection, _DELETE_FAILURES, {"bot": number})
     return placeholder
 
 
@@ -320,8 +325,10 @@ def _check_is_not_playing(connection: Connection, name: str, change: str) -> Non
 def _update_bots(connection: Connection, names: Iterable[str], **values: str | bool | None) -> None:
     names = list(names)
     announce(connection, "bots", map(fold_name, names))
+    changes = ", ".join(f"{column} = :{column}" for column in values)
     for name in names:
-        if connection.execute(update(bots).where(bots.c.key == fold_name(name)).values(**values)).rowcount != 1:
+        words = {**values, "old_key": fold_name(name)}
+        if execute(connection, f"UPDATE bots SET {changes} WHERE key = :old_key", words).rowcount != 1:
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
 
 
@@ -332,13 +339,13 @@ def log_incident(connection: Connection, bot: str, incident: Incident) -> None:
         return
     text = replace_nul(incident.text[:MAX_INCIDENT_CHARACTERS])
     row = {"bot": number, "at": incident.at, "code": incident.code, "text": text}
-    connection.execute(insert(incidents), row)
-    of_bot = incidents.c.bot == number
-    last = select(incidents.c.id).where(of_bot).order_by(incidents.c.id.desc()).limit(MAX_INCIDENTS)
-    connection.execute(delete(incidents).where(of_bot, incidents.c.id.not_in(last)))
+    execute(connection, insert_into("incidents", list(row)), row)
+    execute(connection, _DELETE_OLD_INCIDENTS, {"bot": number})
 
 
 def latest_incidents(connection: Connection, bot: str) -> list[Incident]:
     """Return the stored incidents of a bot, newest first."""
-    query = select(incidents).where(incidents.c.bot == find_bot_id(connection, bot)).order_by(incidents.c.id.desc())
-    return [Incident(at=row.at, code=row.code, text=row.text) for row in connection.execute(query)]
+    rows = execute(
+        connection, "SELECT * FROM incidents WHERE bot = :bot ORDER BY id DESC", {"bot": find_bot_id(connection, bot)}
+    )
+    return read_rows(Incident, rows)

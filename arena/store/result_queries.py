@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, Select, bindparam, func, select
+from sqlalchemy import Connection
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import RatingStanding
@@ -16,15 +16,18 @@ from arena.ratings.tournament_pairing import start_name
 from arena.store.archive_file import ArchiveMissing
 from arena.store.archives import read_archived
 from arena.store.database import StoreError
-from arena.store.dialect import execute
+from arena.store.dialect import execute, list_parameter
+from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.pool_payoffs import CURRENT_SEASON_SQL, EQUAL_MEAN_DIGITS, PoolPayoff, pairs_query, read_payoff
-from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tournaments
+from arena.store.rows import read_row, read_rows
 from machine.timestamps import utc_now
 from protocol.errors import ArenaFault
 from protocol.games import game_class, is_known_game
 from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating, SeatResult
+
+T = TypeVar("T")
 
 UNRATED_SUFFIX = "unrated"
 """The suffix of `GAME/unrated`, which stands for the pool of unrated matches of a game."""
@@ -34,23 +37,37 @@ WON, DRAWN, LOST, VOID_OUTCOME = "won", "drawn", "lost", "void"
 """
 OUTCOMES = (WON, DRAWN, LOST, VOID_OUTCOME)
 """All outcomes of a match for a seat."""
-MAX_IDS_PER_QUERY = 500
-"""The maximum number of match ids in one query."""
 _SEAT_COLUMNS = (
-    "seat",
-    "version",
-    "rank",
-    "moves",
-    "thought_ms",
-    "payoff",
-    "rounds",
-    "bot",
-    "played",
+    *("seat", "version", "rank", "moves", "thought_ms", "payoff", "rounds", "bot", "played"),
     *SeatRating.__struct_fields__,
 )
 """The columns of `seats` that are needed for results and their ratings."""
-
-
+_RESULTS_SQL = f"""SELECT matches.*, {", ".join(f"seats.{name}" for name in _SEAT_COLUMNS)},
+    seats.reason AS seat_reason, bots.name, bots.renamed, (
+        SELECT arguments LIKE '%"paired":' || 'true%' FROM tournaments WHERE tournaments.id = matches.tournament
+    ) AS is_paired
+FROM matches JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
+WHERE matches.number IN ({{numbers}}) ORDER BY matches.number {{order}}, seats.seat"""
+"""The template of the query for results: a row for each seat of the matches whose numbers the query `numbers` gives."""
+_RECORD_SQL = """SELECT record_bytes, archive, data FROM matches LEFT JOIN records ON records.match = matches.number
+WHERE id = :match"""
+"""The query for the record of a match, or where it is."""
+_STANDINGS_OF_BOT = "SELECT ratings.* FROM ratings JOIN bots ON bots.id = ratings.bot WHERE bots.key = :key"
+"""The query for the standings of a bot in all pools."""
+# From `hours`, which has few rows a day. In `matches`, the search would begin at the first match ever.
+_RECENT_MEETINGS = """SELECT matches.id, matches.pool, others.key, matches.finished
+FROM matches JOIN seats AS mine ON mine.match = matches.number JOIN bots ON bots.id = mine.bot
+JOIN seats AS theirs ON theirs.match = mine.match AND theirs.seat <> mine.seat
+JOIN bots AS others ON others.id = theirs.bot
+WHERE bots.key = :key AND matches.pool IS NOT NULL AND matches.tournament IS NULL AND matches.finished >= :since
+    AND mine.match >= (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13))"""
+"""The query for the rated ladder matches of a bot since a time, one row for each opponent in a match."""
+_ENCOUNTER_COUNTS = """SELECT opponents.pool, them.key, wins + draws + losses AS met
+FROM opponents JOIN bots ON bots.id = opponents.bot JOIN bots AS them ON them.id = opponents.opponent
+WHERE bots.key = :key AND opponents.tournament = ''"""
+"""The query for how often a bot met each opponent in each pool."""
+_FAILURES_SQL = "SELECT matches.id, seat, text FROM failures JOIN matches ON matches.number = failures.match"
+"""The query for why programs of bots failed, without its condition."""
 _LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, ratings.*,
 {pairs_query("ratings.bot", CURRENT_SEASON_SQL)} AS pairs
 FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
@@ -92,8 +109,7 @@ def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
     """Convert rows of standings, which have bot names, to a leaderboard, best first. Bots with payoffs come first."""
-    lines = [LeaderboardRow(bot=row.name, person=bool(row.person), **standing_from_row(row)) for row in rows]
-    return sorted(lines, key=_sort_key)
+    return sorted((read_standing(LeaderboardRow, row, bot=row.name) for row in rows), key=_sort_key)
 
 
 def leaderboard_places(lines: Sequence[LeaderboardRow]) -> list[int]:
@@ -108,32 +124,20 @@ def _sort_key(row: LeaderboardRow) -> tuple[bool, bool, float, str]:
     return False, not row.payoff.ranked, -round(row.payoff.mean, EQUAL_MEAN_DIGITS), fold_name(row.bot)
 
 
-def standing_from_row(row: Any) -> dict[str, Any]:
-    """Convert a row of `ratings` to the fields common to all structs of standings. The row also has the result of
-    `pairs_query`: the sums of the bot's payoffs against each opponent.
+def read_standing(kind: type[T], row: Any, **further: Any) -> T:
+    """Return the struct of a standing that a row of `ratings` holds. The row also has the result of `pairs_query`: the
+    sums of the bot's payoffs against each opponent. Fields that are not columns are given by name.
     """
     payoff = read_payoff(row.pairs)
-    is_ranked = payoff is None or payoff.ranked
-    return {
-        "mu": row.mu,
-        "sigma": row.sigma,
-        "score": rating_system.conservative_score(row.mu, row.sigma),
-        "played": row.matches,
-        "wins": row.wins,
-        "draws": row.draws,
-        "losses": row.losses,
-        "few": row.matches < rating_system.PROVISIONAL_MATCHES or not is_ranked,
-        "version": row.version,
-        "payoff": payoff,
-    }
+    few = row.matches < rating_system.PROVISIONAL_MATCHES or not (payoff is None or payoff.ranked)
+    score = rating_system.conservative_score(row.mu, row.sigma)
+    return read_row(kind, row, score=score, played=row.matches, few=few, payoff=payoff, **further)
 
 
 def standings_of(connection: Connection, bot: str) -> dict[str, RatingStanding]:
     """Return a bot's standing in each pool where it is rated this season, by pool."""
-    query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == fold_name(bot))
-    return {
-        row.pool: RatingStanding(row.mu, row.sigma, row.matches, row.version) for row in connection.execute(query).all()
-    }
+    rows = execute(connection, _STANDINGS_OF_BOT, {"key": fold_name(bot)})
+    return {row.pool: read_row(RatingStanding, row) for row in rows}
 
 
 class LadderBot(NamedTuple):
@@ -149,7 +153,7 @@ class LadderBot(NamedTuple):
 
 def load_ladder_bot(connection: Connection, bot: str, *, history: bool) -> LadderBot:
     """Load the facts about a bot that the ladder needs. Its past matches are loaded only with `history`."""
-    approved = connection.execute(select(bots.c.approved).where(bots.c.key == fold_name(bot))).scalar()
+    approved = execute(connection, "SELECT approved FROM bots WHERE key = :key", {"key": fold_name(bot)}).scalar()
     return LadderBot(
         {pool: (standing.mu, standing.sigma) for pool, standing in standings_of(connection, bot).items()},
         bool(approved),
@@ -160,20 +164,20 @@ def load_ladder_bot(connection: Connection, bot: str, *, history: bool) -> Ladde
 
 def rated_pools(connection: Connection, game: str | None = None) -> list[str]:
     """Return the pools with rated matches this season, of one game or all."""
-    found = connection.execute(select(ratings.c.pool).distinct().order_by(ratings.c.pool)).scalars()
+    found = execute(connection, "SELECT DISTINCT pool FROM ratings ORDER BY pool").scalars()
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
 
 def check_game(connection: Connection, game: str) -> None:
     """Raise `UnknownGame` if this arena has neither the rules nor any match of a game."""
-    if connection.execute(select(matches.c.game).where(matches.c.game == game).limit(1)).first() is None:
+    if execute(connection, "SELECT 1 FROM matches WHERE game = :game LIMIT 1", {"game": game}).first() is None:
         game_class(game)
 
 
 def matches_without_rules(connection: Connection) -> dict[str, int]:
     """Return how many matches are stored of each game whose rules this arena does not have."""
-    query = select(matches.c.game, func.count()).group_by(matches.c.game).order_by(matches.c.game)
-    return {game: count for game, count in connection.execute(query) if not is_known_game(game)}
+    query = "SELECT game, count(*) AS matches FROM matches GROUP BY game ORDER BY game"
+    return {row.game: row.matches for row in execute(connection, query) if not is_known_game(row.game)}
 
 
 def iter_results(
@@ -184,15 +188,18 @@ def iter_results(
     limit: int | None = None,
 ) -> Iterator[Result]:
     """Yield the results of a bot, a game or a tournament, or all results, newest first. Rows are loaded as needed."""
-    numbers = select(matches.c.number).order_by(matches.c.number.desc())
+    chosen = ["true"]
     if bot is not None:
-        sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == fold_name(bot))
-        numbers = numbers.where(matches.c.number.in_(sat))
+        chosen.append("number IN (SELECT match FROM seats JOIN bots ON bots.id = seats.bot WHERE bots.key = :key)")
     if game is not None:
-        numbers = numbers.where(matches.c.game == game)
+        chosen.append("game = :game")
     if tournament is not None:
-        numbers = numbers.where(matches.c.tournament == tournament)
-    for _, result, _ in iter_results_with_seats(connection, numbers.limit(limit), newest_first=True, stream=True):
+        chosen.append("tournament = :tournament")
+    numbers = f"SELECT number FROM matches WHERE {' AND '.join(chosen)} ORDER BY number DESC"
+    words = {"key": fold_name(bot or ""), "game": game, "tournament": tournament, "limit": limit}
+    if limit is not None:
+        numbers += " LIMIT :limit"
+    for _, result, _ in iter_results_with_seats(connection, numbers, words, newest_first=True, stream=True):
         yield result
 
 
@@ -203,17 +210,16 @@ def result_of(connection: Connection, match: str) -> Result | None:
 
 def result_with_seats(connection: Connection, match: str) -> tuple[Result, list[Any]] | None:
     """Return the result of a finished match with its stored seats; None if the match is unknown."""
-    number = select(matches.c.number).where(matches.c.id == match)
-    return next(((result, rows) for _, result, rows in iter_results_with_seats(connection, number)), None)
+    number = "SELECT number FROM matches WHERE id = :match"
+    found = iter_results_with_seats(connection, number, {"match": match})
+    return next(((result, rows) for _, result, rows in found), None)
 
 
 def record_of(connection: Connection, match: str) -> bytes | None:
     """Return a match's gzip record, from the database or an archive file; None if there is no such match or record.
     Raise `RecordRemoved` if the record was removed, and `BadRecord` if the archive file is damaged.
     """
-    columns = matches.c.record_bytes, matches.c.archive, records.c.data
-    query = select(*columns).outerjoin(records, matches.c.number == records.c.match)
-    row = connection.execute(query.where(matches.c.id == match)).one_or_none()
+    row = execute(connection, _RECORD_SQL, {"match": match}).one_or_none()
     if row is None:
         return None
     if row.data is None and row.archive is not None:
@@ -237,104 +243,70 @@ def recent_meetings(connection: Connection, bot: str) -> list[tuple[str, str, st
     id, pool, folded name of the opponent, end time).
     """
     since = utc_now(days_ago=1)
-    mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
-    # From `hours`, which has few rows a day. In `matches`, the search would begin at the first match ever.
-    first = select(func.min(hours.c.first)).where(hours.c.hour >= func.substr(since, 1, 13)).scalar_subquery()
-    query = (
-        select(matches.c.id, matches.c.pool, others.c.key, matches.c.finished)
-        .join(mine, mine.c.match == matches.c.number)
-        .join(bots, bots.c.id == mine.c.bot)
-        .join(theirs, (theirs.c.match == mine.c.match) & (theirs.c.seat != mine.c.seat))
-        .join(others, others.c.id == theirs.c.bot)
-        .where(bots.c.key == fold_name(bot), mine.c.match >= first)
-        .where(matches.c.pool.is_not(None), matches.c.tournament.is_(None), matches.c.finished >= since)
-    )
-    return [(row.id, row.pool, row.key, row.finished) for row in connection.execute(query)]
+    rows = execute(connection, _RECENT_MEETINGS, {"key": fold_name(bot), "since": since})
+    return [(row.id, row.pool, row.key, row.finished) for row in rows]
 
 
 def encounter_counts(connection: Connection, bot: str) -> list[tuple[str, str, int]]:
     """Return how often a bot met each opponent, as (pool or GAME/unrated, opponent's folded name, matches)."""
-    others, them = opponents, bots.alias()
-    query = (
-        select(others.c.pool, them.c.key, others.c.wins + others.c.draws + others.c.losses)
-        .join(bots, bots.c.id == others.c.bot)
-        .join(them, them.c.id == others.c.opponent)
-        .where(bots.c.key == fold_name(bot), others.c.tournament == "")
-    )
-    return [(pool, key, count) for pool, key, count in connection.execute(query)]
-
-
-_IS_PAIRED_COLUMN = (
-    select(tournaments.c.arguments.contains('"paired":true'))
-    .where(tournaments.c.id == matches.c.tournament)
-    .scalar_subquery()
-    .label("is_paired")
-)
-"""The SQL column that is true for a match of a tournament with paired matches."""
-_SELECT_MATCH_NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
-"""The query for the numbers of the matches with certain ids."""
+    rows = execute(connection, _ENCOUNTER_COUNTS, {"key": fold_name(bot)})
+    return [(row.pool, row.key, row.met) for row in rows]
 
 
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:
     """Return the ratings of stored matches by match id; None for unrated matches."""
-    found: dict[str, Ratings | None] = {}
-    for at in range(0, len(ids), MAX_IDS_PER_QUERY):
-        numbers = connection.execute(_SELECT_MATCH_NUMBERS, {"ids": ids[at : at + MAX_IDS_PER_QUERY]}).scalars().all()
-        if not numbers:
-            continue
-        some = select(matches.c.number).where(matches.c.number.in_(numbers))
-        for _, result, rows in iter_results_with_seats(connection, some):
-            found[result.match] = (
-                None if result.pool is None else rating_system.make_ratings(result.pool, seat_ratings(rows))
-            )
-    return found
+    numbers = "SELECT number FROM matches WHERE id IN (SELECT value FROM {each:ids} AS told)"
+    found = iter_results_with_seats(connection, numbers, list_parameter("ids", ids))
+    return {
+        result.match: None if result.pool is None else rating_system.make_ratings(result.pool, seat_ratings(rows))
+        for _, result, rows in found
+    }
 
 
 def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
     """Return the ratings in these stored seats."""
-    return tuple(SeatRating(**{name: getattr(row, name) for name in SeatRating.__struct_fields__}) for row in rows)
+    return tuple(read_rows(SeatRating, rows))
 
 
 def iter_results_with_seats(
-    connection: Connection, numbers: Select[tuple[int]], *, newest_first: bool = False, stream: bool = False
+    connection: Connection,
+    numbers: str,
+    parameters: Mapping[str, object],
+    *,
+    newest_first: bool = False,
+    stream: bool = False,
 ) -> Iterator[tuple[int, Result, list[Any]]]:
-    """Yield (match number, result, stored seats), by increasing match number or with `newest_first` by decreasing
-    number. With `stream`, rows are loaded as needed, which saves memory but takes more round trips to a server.
+    """Yield (match number, result, stored seats) of the matches whose numbers a query gives, by increasing match number
+    or with `newest_first` by decreasing number. With `stream`, rows are loaded as needed.
     """
-    number = matches.c.number
-    query = (
-        select(
-            matches,
-            *(seats.c[name] for name in _SEAT_COLUMNS),
-            seats.c.reason.label("seat_reason"),
-            bots.c.name,
-            bots.c.renamed,
-            _IS_PAIRED_COLUMN,
-        )
-        .join(seats, seats.c.match == matches.c.number)
-        .join(bots, bots.c.id == seats.c.bot)
-        .where(number.in_(numbers))
-        .order_by(number.desc() if newest_first else number, seats.c.seat)
-    )
-    found = connection.execute(query, execution_options={"stream_results": stream})
+    query = _RESULTS_SQL.format(numbers=numbers, order="DESC" if newest_first else "ASC")
+    found = execute(connection, query, parameters, stream=stream)
     for at, group in groupby(found, key=lambda row: row.number):
         rows = list(group)
         yield at, _result(rows), rows
 
 
+def iter_numbered_results(
+    connection: Connection, numbers: Iterable[int], *, newest_first: bool = False
+) -> Iterator[tuple[int, Result, list[Any]]]:
+    """Yield the results of the matches with these numbers, as `iter_results_with_seats` does."""
+    query = f"SELECT number FROM matches WHERE number {IN_NUMBERS_SQL}"
+    return iter_results_with_seats(connection, query, numbers_parameter(numbers), newest_first=newest_first)
+
+
 def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int, str]]:
     """Return why bots' programs failed in the matches of a tournament, as texts by match id and seat."""
-    query = select(matches.c.id, failures.c.seat, failures.c.text).join(failures, failures.c.match == matches.c.number)
     found: dict[str, dict[int, str]] = {}
-    for match, seat, why in connection.execute(query.where(matches.c.tournament == tournament)):
-        found.setdefault(match, {})[seat] = why
+    rows = execute(connection, f"{_FAILURES_SQL} WHERE matches.tournament = :tournament", {"tournament": tournament})
+    for row in rows:
+        found.setdefault(row.id, {})[row.seat] = row.text
     return found
 
 
 def match_failures(connection: Connection, match: str) -> dict[int, str]:
     """Return why bots' programs failed in a match, as texts by seat."""
-    query = select(failures.c.seat, failures.c.text).join(matches, failures.c.match == matches.c.number)
-    return {row.seat: row.text for row in connection.execute(query.where(matches.c.id == match))}
+    rows = execute(connection, f"{_FAILURES_SQL} WHERE matches.id = :match", {"match": match})
+    return {row.seat: row.text for row in rows}
 
 
 def _result(rows: Sequence[Any]) -> Result:
@@ -343,33 +315,13 @@ def _result(rows: Sequence[Any]) -> Result:
         config = msgspec.json.decode(row.config)
     except msgspec.DecodeError as exc:
         raise StoreError(f"match {row.id} is damaged: its config is not JSON: {exc}") from exc
-    return Result(
+    return read_row(
+        Result,
+        row,
         match=row.id,
-        game=row.game,
         config=config,
         rated=row.pool is not None,
-        pool=row.pool,
-        seats=tuple(
-            SeatResult(
-                bot=seat.name,
-                version=seat.version,
-                rank=seat.rank,
-                reason=seat.seat_reason,
-                moves=seat.moves,
-                thought_ms=seat.thought_ms,
-                payoff=seat.payoff,
-                rounds=seat.rounds,
-            )
-            for seat in rows
-        ),
-        reason=row.reason,
-        plies=row.plies,
-        digest=row.digest,
-        started=row.started,
-        finished=row.finished,
-        tournament=row.tournament,
-        place=row.place,
-        annulled=row.annulled,
+        seats=tuple(read_row(SeatResult, seat, bot=seat.name, reason=seat.seat_reason) for seat in rows),
         start=start_name(row.tournament, row.place, len(rows)) if row.is_paired else None,
     )
 

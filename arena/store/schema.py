@@ -30,28 +30,7 @@ APPLICATION_ID = 0x626F7461
 """The application id ("bota") in the header of an arena's SQLite file."""
 SCHEMA_MARK = "Bot Arena"
 """The comment that marks the schemas of an arena on PostgreSQL."""
-SCHEMA_REVISIONS = (
-    "0001",
-    "0002",
-    "0003",
-    "0004",
-    "0005",
-    "0006",
-    "0007",
-    "0008",
-    "0009",
-    "0010",
-    "0011",
-    "0012",
-    "0013",
-    "0014",
-    "0015",
-    "0016",
-    "0017",
-    "0018",
-    "0019",
-    "0020",
-)
+SCHEMA_REVISIONS = ("0001",)
 """The revisions of the schema, oldest first. Each has a migration that leads to it."""
 
 metadata = MetaData()
@@ -83,7 +62,7 @@ bots = Table(
     Column("token_hash", _short_text(64), comment="SHA-256; null where no token was ever given"),
     Column("revoked", Boolean, nullable=False),
     Column("created", _short_text(32), nullable=False),
-    Column("seen", _short_text(32), comment="when it last came in; null: never since that is noted"),
+    Column("seen", _short_text(32), comment="when it last came in; null: it never did"),
     Column("approved", Boolean, nullable=False, server_default=false(), comment="by the operator"),
     Column("renamed", _short_text(32), comment="when it got its name; null: it never had another"),
     Column("person", Boolean, nullable=False, server_default=false(), comment="whether a person plays under it"),
@@ -159,8 +138,8 @@ seats = Table(
     Column("sigma_before", Float),
     Column("mu_after", Float),
     Column("sigma_after", Float),
-    Column("moves", Integer, comment="accepted; null: it was not noted"),
-    Column("thought_ms", Integer, comment="taken off its clock; null: it was not noted"),
+    Column("moves", Integer, comment="accepted; null: the match is void"),
+    Column("thought_ms", Integer, comment="taken off its clock; null: the match is void"),
     Column("pool", _short_text(128), nullable=False, server_default="", comment="the match's, or GAME/unrated"),
     Column("outcome", _short_text(8), nullable=False, server_default="", comment="won, drawn, lost or void"),
     Column("tournament", _short_text(40), comment="the match's"),

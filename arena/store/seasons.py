@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection
 
 from arena.ratings.rating_system import game_of
 from arena.store.announcements import announce
 from arena.store.dialect import execute
+from arena.store.match_numbers import last_match_number
 from arena.store.pool_payoffs import pairs_query
 from arena.store.rating_decisions import record_decision
 from arena.store.result_queries import LeaderboardRow, leaderboard_from_rows
-from arena.store.schema import matches, seasons
 from machine.timestamps import utc_now
 from protocol.display import list_choices
 from protocol.errors import UsageFault
@@ -22,6 +22,9 @@ FIRST_SEASON_NAME = "first"
 
 _BEYOND_ALL_MATCHES = 2**62
 """A number larger than that of any match."""
+_START_SEASON = """INSERT INTO seasons (name, key, started, first)
+VALUES (:name, :key, :started, (SELECT coalesce(max(number), 0) + 1 FROM matches))"""
+"""The statement that starts a season with the next match."""
 _RATED_IN_RANGE_SQL = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
 """The SQL condition for rated seats in the matches from :first to :last."""
 STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_after AS sigma, newest.version FROM (
@@ -47,7 +50,7 @@ class Season(Struct, frozen=True, kw_only=True):
 
 def season_starts(connection: Connection) -> list[int]:
     """Return the number of the first match of each season except the initial one, oldest first."""
-    return list(connection.execute(select(seasons.c.first).order_by(seasons.c.id)).scalars())
+    return list(execute(connection, "SELECT first FROM seasons ORDER BY id").scalars())
 
 
 def start_season(connection: Connection, name: str) -> None:
@@ -57,18 +60,16 @@ def start_season(connection: Connection, name: str) -> None:
     if fold_name(name) in [fold_name(season.season) for season in list_seasons(connection)]:
         raise UsageFault(f"there was a season {name} already: choose another name")
     record_decision(connection)
-    next_number = select(func.coalesce(func.max(matches.c.number), 0) + 1).scalar_subquery()
-    row = {"name": name, "key": fold_name(name), "started": utc_now(), "first": next_number}
-    connection.execute(insert(seasons).values(**row))
-    connection.exec_driver_sql("UPDATE seats SET played = NULL WHERE played IS NOT NULL")
-    connection.exec_driver_sql("DELETE FROM ratings")
+    execute(connection, _START_SEASON, {"name": name, "key": fold_name(name), "started": utc_now()})
+    execute(connection, "UPDATE seats SET played = NULL WHERE played IS NOT NULL")
+    execute(connection, "DELETE FROM ratings")
     announce(connection, "ratings")
 
 
 def list_seasons(connection: Connection) -> list[Season]:
     """Return all seasons, oldest first."""
-    rows = connection.execute(select(seasons).order_by(seasons.c.id)).all()
-    last = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
+    rows = execute(connection, "SELECT * FROM seasons ORDER BY id").all()
+    last = last_match_number(connection)
     names = [(FIRST_SEASON_NAME, None, 1), *((row.name, row.started, row.first) for row in rows)]
     ends = [*(row.first for row in rows), last + 1]
     return [

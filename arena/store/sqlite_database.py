@@ -12,7 +12,6 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
-from arena.store.compiled_statements import ENGINE_OPTIONS
 from arena.store.data_folder import FILE_MODE, FOLDER_MODE
 from arena.store.database import MAX_READING_CONNECTIONS, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.schema import APPLICATION_ID
@@ -111,7 +110,6 @@ class SqliteDatabase(Database):
             poolclass=QueuePool,
             pool_size=MAX_READING_CONNECTIONS,
             max_overflow=0,
-            execution_options=ENGINE_OPTIONS,
         )
         return _with_listeners(engine, prepare)
 
@@ -142,7 +140,7 @@ class SqliteDatabase(Database):
                 raw.execute("PRAGMA wal_autocheckpoint = 0")
 
         url = URL.create("sqlite", database=str(self.file))
-        return _with_listeners(create_engine(url, execution_options=ENGINE_OPTIONS), prepare)
+        return _with_listeners(create_engine(url), prepare)
 
     def create_writing_engine(self, engine: Engine) -> Engine:
         return engine.execution_options(begin="BEGIN IMMEDIATE")

@@ -159,7 +159,7 @@ FROM seats JOIN matches ON matches.number = seats.match
 """The query for the correct values of the computed columns of `seats`: pool, tournament, outcome and `played`."""
 _IS_EXPECTED_SEAT = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
-    AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""
+    AND seats.tournament {is} proper.tournament AND seats.played {is} proper.played"""
 """The SQL condition that a row of `seats` has the correct values. The row `proper` of `_EXPECTED_SEATS` has these
 values.
 """

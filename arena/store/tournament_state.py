@@ -9,15 +9,34 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection
 
-from arena.store.dialect import upsert
+from arena.store.dialect import execute, insert_into, list_parameter
 from arena.store.luck_value import MatchLuck
-from arena.store.schema import awaiting, matches, tournament_id, tournaments
+from arena.store.rows import read_row
+from arena.store.schema import tournament_id
 from machine.timestamps import utc_now
 from protocol.errors import UsageFault
 from referee.footer import ClosedMatch
 from referee.result import Result
+
+_UNFINISHED_SQL = """SELECT id, seed FROM tournaments WHERE arguments = :arguments AND finished IS NULL
+ORDER BY started DESC LIMIT 1"""
+"""The query for the newest unfinished tournament with certain arguments."""
+_SEEDS_SQL = """SELECT seed, finished FROM tournaments WHERE arguments IN (SELECT value FROM {each:arguments} AS told)
+ORDER BY started DESC"""
+"""The query for the seeds of the tournaments with some arguments, newest first."""
+_STORED_TOURNAMENTS = """SELECT id, seed, arguments, finished IS NOT NULL AS finished,
+    (SELECT count(*) FROM matches WHERE matches.tournament = tournaments.id) AS matches
+FROM tournaments ORDER BY started DESC"""
+"""The query for all tournaments, newest first, each with its number of stored matches."""
+_SAVE_PENDING = """INSERT INTO awaiting (match, tournament, place, data)
+SELECT CAST(:match AS text), :tournament, CAST(:place AS integer), :data
+WHERE NOT EXISTS (SELECT 1 FROM matches WHERE id = :match) ON CONFLICT (match) DO NOTHING"""
+"""The statement that stores a match that waits to be rated, unless it is stored or rated already."""
+_PENDING_SQL = """SELECT awaiting.*, EXISTS (SELECT 1 FROM matches WHERE id = awaiting.match) AS known
+FROM awaiting ORDER BY match"""
+"""The query for the matches that wait to be rated, and for whether they are rated already."""
 
 
 def open_tournament(
@@ -31,11 +50,7 @@ def open_tournament(
     and `dice_arguments` (canonical JSON). Without these, they follow from the seed and the tournament's id.
     """
     if seed is None:
-        unfinished = connection.execute(
-            select(tournaments.c.id, tournaments.c.seed)
-            .where(tournaments.c.arguments == arguments, tournaments.c.finished.is_(None))
-            .order_by(tournaments.c.started.desc())
-        ).first()
+        unfinished = execute(connection, _UNFINISHED_SQL, {"arguments": arguments}).first()
         if unfinished is not None:
             return unfinished.id, unfinished.seed
         seed = secrets.token_hex(16)
@@ -43,9 +58,9 @@ def open_tournament(
     row = {"id": name, "arguments": arguments, "seed": seed, "started": utc_now()}
     if dice_arguments is not None:
         stem = tournament_id(dice_arguments, seed)
-        taken = connection.execute(select(tournaments.c.id).where(tournaments.c.prefix == stem)).first()
+        taken = execute(connection, "SELECT id FROM tournaments WHERE prefix = :stem", {"stem": stem}).first()
         row |= {"stem": stem, "prefix": stem if taken is None else name}
-    connection.execute(upsert(connection, tournaments).values(row).on_conflict_do_nothing())
+    execute(connection, f"{insert_into('tournaments', list(row))} ON CONFLICT DO NOTHING", row)
     return name, seed
 
 
@@ -53,8 +68,7 @@ def tournament_randomness(connection: Connection, tournament: str) -> tuple[str,
     """Return two texts of a tournament: the stem, from which its dice follow together with the seed, and the prefix of
     its match ids.
     """
-    query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
-    row = connection.execute(query).one()
+    row = execute(connection, "SELECT stem, prefix FROM tournaments WHERE id = :id", {"id": tournament}).one()
     return row.stem or tournament, row.prefix or tournament
 
 
@@ -82,10 +96,8 @@ def tournament_origin(connection: Connection, tournament: str) -> TournamentOrig
     """Return which bots a tournament has, and the texts from which its dice follow; None if it does not exist. Raise
     `UsageFault` if its stored arguments are not those of a tournament.
     """
-    query = select(tournaments.c.arguments, tournaments.c.seed, tournaments.c.stem).where(
-        tournaments.c.id == tournament
-    )
-    row = connection.execute(query).one_or_none()
+    query = "SELECT arguments, seed, stem FROM tournaments WHERE id = :id"
+    row = execute(connection, query, {"id": tournament}).one_or_none()
     if row is None:
         return None
     try:
@@ -111,14 +123,9 @@ def find_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeed
     """Return the newest seeds with which a group of tournaments was played. Each of `arguments` (canonical JSON without
     the seed) stands for a tournament of the group.
     """
-    rows = connection.execute(
-        select(tournaments.c.seed, tournaments.c.finished)
-        .where(tournaments.c.arguments.in_(arguments))
-        .order_by(tournaments.c.started.desc())
-    )
     finished: dict[str, int] = {}
-    for seed, when in rows:
-        finished[seed] = finished.get(seed, 0) + (when is not None)
+    for row in execute(connection, _SEEDS_SQL, list_parameter("arguments", arguments)):
+        finished[row.seed] = finished.get(row.seed, 0) + (row.finished is not None)
     whole = {seed: count == len(arguments) for seed, count in finished.items()}
     return StoredSeeds(*(next((seed for seed in whole if whole[seed] is wanted), None) for wanted in (False, True)))
 
@@ -137,18 +144,10 @@ def find_similar_tournaments(
     connection: Connection, arguments: str, ignored: Collection[str]
 ) -> list[StoredTournament]:
     """Return the stored tournaments with these arguments, newest first. Arguments in `ignored` may differ."""
-    played = func.count(matches.c.number)
-    columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]
-    query = (
-        select(*columns, played.label("played"))
-        .outerjoin(matches, matches.c.tournament == tournaments.c.id)
-        .group_by(*columns, tournaments.c.started)
-        .order_by(tournaments.c.started.desc())
-    )
     wanted = _without(arguments, ignored)
     return [
-        StoredTournament(row.id, row.seed, row.arguments, row.played, row.finished is not None)
-        for row in connection.execute(query)
+        read_row(StoredTournament, row)
+        for row in execute(connection, _STORED_TOURNAMENTS)
         if _without(row.arguments, ignored) == wanted
     ]
 
@@ -160,14 +159,15 @@ def _without(arguments: str, names: Collection[str]) -> dict[str, Any]:
 
 def is_finished(connection: Connection, tournament: str) -> bool:
     """Return whether a tournament is finished."""
-    query = select(tournaments.c.finished).where(tournaments.c.id == tournament)
-    return connection.execute(query).scalar() is not None
+    query = "SELECT finished FROM tournaments WHERE id = :id"
+    return execute(connection, query, {"id": tournament}).scalar() is not None
 
 
 def finish_tournament(connection: Connection, tournament: str) -> None:
     """Mark a tournament as finished. Delete its matches that still wait to be rated, because they were not needed."""
-    connection.execute(delete(awaiting).where(awaiting.c.tournament == tournament))
-    connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(finished=utc_now()))
+    words = {"id": tournament, "now": utc_now()}
+    execute(connection, "DELETE FROM awaiting WHERE tournament = :id", words)
+    execute(connection, "UPDATE tournaments SET finished = :now WHERE id = :id", words)
 
 
 class PendingResult(Struct, frozen=True):
@@ -186,30 +186,27 @@ def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None
     """Store matches that wait to be rated, except those stored already. `finish_matches` later deletes them."""
     for one in batch:
         result = one.closed.result
-        rated = select(matches.c.id).where(matches.c.id == result.match)
-        known = rated.union_all(select(awaiting.c.match).where(awaiting.c.match == result.match))
-        if connection.execute(known).first() is None:
-            row = {"match": result.match, "tournament": result.tournament, "place": result.place, "data": _encode(one)}
-            connection.execute(insert(awaiting), row)
+        row = {"match": result.match, "tournament": result.tournament, "place": result.place, "data": _encode(one)}
+        execute(connection, _SAVE_PENDING, row)
 
 
 def pending_of_tournament(connection: Connection, tournament: str) -> list[PendingResult]:
     """Return the matches of a tournament that wait to be rated, in schedule order."""
-    query = select(awaiting.c.data).where(awaiting.c.tournament == tournament).order_by(awaiting.c.place)
-    return [_decode(data) for data in connection.execute(query).scalars()]
+    query = "SELECT data FROM awaiting WHERE tournament = :id ORDER BY place"
+    return [_decode(data) for data in execute(connection, query, {"id": tournament}).scalars()]
 
 
 def drop_pending(connection: Connection, matches: Sequence[str]) -> None:
     """Delete matches that wait to be rated, by id."""
-    connection.execute(delete(awaiting).where(awaiting.c.match.in_(matches)))
+    statement = "DELETE FROM awaiting WHERE match IN (SELECT value FROM {each:ids} AS told)"
+    execute(connection, statement, list_parameter("ids", matches))
 
 
 def find_pending_problems(
     connection: Connection, check_record: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
 ) -> Iterator[str]:
     """Yield a line for each problem with matches that wait to be rated. `check_record` checks one match's record."""
-    known = select(matches.c.id).where(matches.c.id == awaiting.c.match).exists().label("known")
-    for row in connection.execute(select(awaiting, known).order_by(awaiting.c.match)):
+    for row in execute(connection, _PENDING_SQL):
         if row.known:
             yield f"match {row.match}: it waits to be rated, but is rated"
         try:

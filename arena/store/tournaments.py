@@ -53,7 +53,7 @@ SELECT tournament, name FROM (
     SELECT tournament, bot, rank() OVER (
         PARTITION BY tournament ORDER BY CAST(sum(2 * wins + draws) AS float) / sum(wins + draws + losses) DESC
     ) AS place
-    FROM opponents WHERE tournament IN (SELECT value FROM json_each(:names) AS told)
+    FROM opponents WHERE tournament IN (SELECT value FROM {each:names} AS told)
     GROUP BY tournament, bot HAVING sum(wins + draws + losses) > 0
 ) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
 """
@@ -73,11 +73,11 @@ SELECT tournament, name FROM (
             SELECT matches.tournament, seats.bot, matches.luck_by,
                 CASE seats.outcome WHEN 'won' THEN 1.0 WHEN 'drawn' THEN 0.5 ELSE 0.0 END AS points,
                 CASE seats.seat WHEN 0 THEN matches.luck ELSE -matches.luck END AS given,
-                CASE WHEN instr(tournaments.arguments, '"paired":' || 'true') > 0 THEN matches.place / 2
+                CASE WHEN {instr}(tournaments.arguments, '"paired":' || 'true') > 0 THEN matches.place / 2
                     ELSE matches.place END AS start
             FROM tournaments JOIN matches ON matches.tournament = tournaments.id
             JOIN seats ON seats.match = matches.number
-            WHERE tournaments.id IN (SELECT value FROM json_each(:names) AS told) AND matches.reason <> 'void' AND (
+            WHERE tournaments.id IN (SELECT value FROM {each:names} AS told) AND matches.reason <> 'void' AND (
                 SELECT begun.luck_by FROM matches AS begun
                 WHERE begun.tournament = tournaments.id AND begun.reason <> 'void' ORDER BY begun.place LIMIT 1
             ) <> :no_value
@@ -95,7 +95,7 @@ measured, if matches use different value functions, or if a bot has only one sta
 _PAYOFFS_BY_PAIR = """
 SELECT tournament, bots.name, rivals.name AS rival, sum(total) AS total, sum(rounds) AS rounds
 FROM payoffs JOIN bots ON bots.id = bot JOIN bots AS rivals ON rivals.id = opponent
-WHERE tournament IN (SELECT value FROM json_each(:names) AS told) AND rounds > 0
+WHERE tournament IN (SELECT value FROM {each:names} AS told) AND rounds > 0
 GROUP BY tournament, bots.name, rivals.name ORDER BY tournament, bots.name
 """
 """The query for the payoffs of each pair of bots in the tournaments :names."""

@@ -1,26 +1,21 @@
-"""Upgrading a database from an older schema revision, and computing derived data from the results again."""
+"""Upgrading a database from an older schema revision."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 
-from arena.store import match_log, summaries
 from arena.store.backup import back_up
 from arena.store.database import Database
-from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.schema import SCHEMA_REVISIONS
 
 MIGRATIONS_FOLDER = Path(__file__).parent / "migrations"
 """The folder of the migrations of the schema."""
-_REBUILD_BY_REVISION: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
-"""The function that rebuilds derived data after an upgrade from a revision, by revision. Others need no rebuild."""
 
 
 def upgrade_database(database: Database, backup: Path | None = None) -> tuple[str, str]:
-    """Upgrade a database's schema and derived data. Return the schema revisions before and after.
+    """Upgrade a database's schema. Return the schema revisions before and after.
 
     If the schema is old, first copy the database to `backup`, if given. On an error, the database has not changed.
     Raise `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch`, `StoreError` or any error of `back_up`.
@@ -35,15 +30,15 @@ def upgrade_database(database: Database, backup: Path | None = None) -> tuple[st
         writer = database.create_writing_engine(engine)
         try:
             with database.translate_errors():
-                migrate(writer, _REBUILD_BY_REVISION.get(before, lambda connection: None))
+                migrate(writer)
         finally:
             writer.dispose()
             engine.dispose()
     return before, SCHEMA_REVISIONS[-1]
 
 
-def migrate(engine: Engine, rebuild: Callable[[Connection], object] = lambda connection: None) -> None:
-    """Run the missing migrations, then `rebuild`, in one writing transaction. Add missing entries to the match log."""
+def migrate(engine: Engine) -> None:
+    """Run the missing migrations in one writing transaction."""
     from alembic import command
     from alembic.config import Config
 
@@ -52,5 +47,3 @@ def migrate(engine: Engine, rebuild: Callable[[Connection], object] = lambda con
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
-        rebuild(connection)
-        match_log.append_missing(connection)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
-from arena.store.dialect import execute, is_postgresql
+from arena.store.dialect import execute, is_postgresql, prepare_for_sqlite
 from arena.store.pool_payoffs import MEAN_SQL, RANKED_SQL
 
 VIEWS_SCHEMA = "arena_views"
@@ -34,17 +34,17 @@ SELECT matches.number, matches.id AS match, matches.game, matches.config, matche
     (SELECT bots.name FROM seats JOIN bots ON bots.id = seats.bot
         WHERE seats.match = matches.number AND seats.outcome = 'won') AS winner,
     (SELECT count(*) FROM seats WHERE seats.match = matches.number) AS seats,
-    (SELECT group_concat(name, ' ') FROM (
+    (SELECT {group_concat}(name, ' ') FROM (
         SELECT bots.name FROM seats JOIN bots ON bots.id = seats.bot WHERE seats.match = matches.number
         ORDER BY seats.seat
     ) AS seated) AS bots,
-    (SELECT group_concat(rank, ' ') FROM (
+    (SELECT {group_concat}(CAST(rank AS text), ' ') FROM (
         SELECT seats.rank FROM seats WHERE seats.match = matches.number ORDER BY seats.seat
     ) AS seated) AS ranks,
     matches.plies, matches.started, matches.finished, matches.tournament, matches.place, matches.luck, matches.luck_by,
     matches.digest,
     CASE WHEN (
-            SELECT instr(arguments, '"paired":' || 'true') FROM tournaments WHERE tournaments.id = matches.tournament
+            SELECT {instr}(arguments, '"paired":' || 'true') FROM tournaments WHERE tournaments.id = matches.tournament
         ) > 0 THEN matches.tournament || '/' || (
             matches.place / (SELECT count(*) FROM seats WHERE seats.match = matches.number)
         )
@@ -82,7 +82,7 @@ FROM ratings JOIN bots ON bots.id = ratings.bot
 """The query of the view `ladder`."""
 VIEW_QUERIES = {"match_results": _MATCH_RESULTS, "match_seats": _MATCH_SEATS, "ladder": _LADDER}
 """The query of each view, by the name of the view."""
-VIEW_STATEMENTS = {name: f"CREATE VIEW {name} AS{query}" for name, query in VIEW_QUERIES.items()}
+VIEW_STATEMENTS = {name: prepare_for_sqlite(f"CREATE VIEW {name} AS{query}") for name, query in VIEW_QUERIES.items()}
 """The statement that creates each view in SQLite, by the name of the view."""
 
 
@@ -106,8 +106,8 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 def _sqlite_definitions(connection: Connection, name: str) -> tuple[object, object]:
     """Return two definitions of a view in a SQLite file: the stored one (None if missing) and the correct one."""
-    query = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?"
-    return connection.exec_driver_sql(query, (name,)).scalar(), VIEW_STATEMENTS[name]
+    query = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = :name"
+    return execute(connection, query, {"name": name}).scalar(), VIEW_STATEMENTS[name]
 
 
 def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, object]:
@@ -119,7 +119,7 @@ def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, 
     which a role that only reads cannot do.
     """
     place = f"{VIEWS_SCHEMA}.{name}"
-    if connection.exec_driver_sql("SELECT to_regclass(%s)", (place,)).scalar() is None:
+    if execute(connection, "SELECT to_regclass(:place)", {"place": place}).scalar() is None:
         return None, None
     expected = f"({VIEW_QUERIES[name]}) AS {name}"
     for _ in range(_MAX_PLANNINGS):

@@ -16,11 +16,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from arena.store import summaries
 from arena.store.database_url import open_database_url
-from arena.store.schema import bots, matches, ratings, seats, tournament_id, tournaments
+from arena.store.schema import matches, seats, tournament_id
 from machine.timestamps import format_timestamp
 from protocol.digest import encode_canonical
 from protocol.games import game_class, game_names, load_game
@@ -199,14 +199,14 @@ def make_database(file: Path, count: int, number_of_bots: int) -> None:
         for index in indexes:
             index.drop(connection)
         names = [{"id": 1 + bot, "name": f"bot-{bot}", "key": f"bot-{bot}"} for bot in range(number_of_bots)]
-        connection.execute(insert(bots), [row | {"revoked": False, "created": created} for row in names])
-        connection.execute(insert(tournaments), season.tournaments)
+        _insert(connection, "bots", [row | {"revoked": False, "created": created} for row in names])
+        _insert(connection, "tournaments", season.tournaments)
         played = season.matches()
         while batch := list(itertools.islice(played, BATCH_SIZE)):
             _insert(connection, "matches", [match for match, _ in batch])
             _insert(connection, "seats", [seat for _, sat in batch for seat in sat])
             _insert(connection, "records", [{"match": match["number"], "data": b""} for match, _ in batch])
-        connection.execute(insert(ratings), [_make_rating(*place, one) for place, one in season.standings.items()])
+        _insert(connection, "ratings", [_make_rating(*place, one) for place, one in season.standings.items()])
         for index in indexes:
             index.create(connection)
         summaries.add_matches(connection, 1, count)

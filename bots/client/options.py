@@ -38,7 +38,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against", metavar="FILE", help="compare this version with the one in FILE")
     parser.add_argument("--open", action="store_true", default=None, help="take any match of the game, or of all games")
     parser.add_argument("--min-move-time", type=number, help="minimum seconds of a move, for spectators")
-    parser.add_argument("--pace", action=_Renamed, help=argparse.SUPPRESS)
     parser.add_argument(
         "--patience", type=number, help="seconds to retry while the arena is unreachable [ARENA_PATIENCE]"
     )
@@ -50,13 +49,6 @@ def read_options(namespace: argparse.Namespace) -> PartialSettings:
     for key in vars(namespace).keys() & PartialSettings.__annotations__.keys() - {"config"}:
         settings[key] = getattr(namespace, key)  # type: ignore[literal-required]
     return settings
-
-
-class _Renamed(argparse.Action):
-    """An old name of an option. It raises `UsageFault` with the new name."""
-
-    def __call__(self, *given: object, **more: object) -> NoReturn:
-        raise UsageFault("--pace is called --min-move-time now")
 
 
 class OptionParser(argparse.ArgumentParser):

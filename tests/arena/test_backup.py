@@ -24,6 +24,7 @@ from arena.store.integrity_check import check_database
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
 from commands import Done, call
+from later_schema import FIRST, use_later_schema
 from machine.atomic_write import file_lock
 from processes import Served, serving
 from seasons import finish, result, season
@@ -58,12 +59,13 @@ def test_a_copy_is_a_file_of_its_own_for_its_owner_alone(tmp_path: Path) -> None
         assert list(copy.iterate(check_database)) == []
 
 
-def test_a_database_of_an_earlier_schema_can_be_kept_before_it_is_upgraded(tmp_path: Path) -> None:
+def test_a_database_of_an_earlier_schema_can_be_kept_before_it_is_upgraded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = filled(tmp_path)
-    with closing(sqlite3.connect(data / "arena.db")) as earlier, earlier:
-        earlier.execute("UPDATE alembic_version SET version_num = '0004'")
+    use_later_schema(monkeypatch, tmp_path / "migrations")
     assert back_up(data, tmp_path / "copy.db").code == 0
-    assert open_database_url(tmp_path / "copy.db").revision() == "0004"
+    assert open_database_url(tmp_path / "copy.db").revision() == FIRST
 
 
 def test_what_is_there_is_not_written_over_and_nothing_half_is_left(tmp_path: Path) -> None:

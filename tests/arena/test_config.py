@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from arena.commands.config import read_effective_settings, read_settings, unknown_variables
-from arena.commands.renamed import RENAMED_SETTINGS
 from arena.commands.settings import SETTING_GROUPS, SETTINGS, ServerSettings, database_url
 from commands import REPOSITORY, call
 from protocol.errors import UsageFault
@@ -106,16 +105,6 @@ def test_flags_win_over_the_environment_and_that_over_the_file_which_is_told(tmp
 def test_a_list_of_toml_is_a_list_where_the_command_line_takes_several(tmp_path: Path) -> None:
     (tmp_path / "arena.toml").write_text('builtin_bots = ["random", "deep=alphabeta:nodes=9"]\n')
     assert read_settings({}, tmp_path / "arena.toml", {}).builtin_bots == "random,deep=alphabeta:nodes=9"
-
-
-@pytest.mark.parametrize(("old", "new"), RENAMED_SETTINGS.items())
-def test_a_former_name_of_a_setting_is_refused_with_its_present_one(tmp_path: Path, old: str, new: str) -> None:
-    file = tmp_path / "arena.toml"
-    file.write_text(f"{old} = 1\n")
-    with pytest.raises(UsageFault, match=rf"arena.toml, line 1, has a key '{old}', which is called '{new}' now$"):
-        read_settings({}, file, {})
-    with pytest.raises(UsageFault, match=rf"^ARENA_{old.upper()} is called ARENA_{new.upper()} now$"):
-        read_settings({}, None, {f"ARENA_{old.upper()}": "1"})
 
 
 def test_config_prints_every_setting_and_where_it_is_from_within_80_columns(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from arena.store.announcements import (
 )
 from arena.store.answer_limit import DatabaseTimeouts
 from arena.store.async_store import AsyncStore
-from arena.store.database import StoreError, StoreUnavailable
+from arena.store.database import StoreUnavailable
 from arena.store.database_url import open_database_url
 from arena.store.dialect import execute
 from arena.store.export_rows import export_matches
@@ -41,12 +41,12 @@ from arena.store.nodes import list_nodes, mark_stopped, record_heartbeat
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.registry import find_registered_bot, register_bot
 from arena.store.result_queries import iter_results
-from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from arena.store.upgrade import upgrade_database
 from arena.store.views import VIEW_QUERIES
 from databases import alter, asked
+from later_schema import FIRST, LATER, use_later_schema
 from machine.event_loop import background_task
 from postgres import give_back, new_database, postgres_server
 from protocol.errors import UsageFault
@@ -229,24 +229,16 @@ def test_a_probe_that_waits_for_a_lock_starts_no_second_probe(url: str, monkeypa
 
 
 def test_an_upgrade_names_the_reader_that_it_waits_for_and_keeps_its_rights(
-    url: str, reader: psycopg.Connection
+    url: str, reader: psycopg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = [view.partition(".")[2] for view in VIEWS.split(", ")]
-    alter(
-        url,
-        *(f"ALTER VIEW {name} SET SCHEMA arena" for name in names),
-        f"GRANT USAGE ON SCHEMA arena TO {reader.info.user}",
-        "DROP SCHEMA arena_views CASCADE",
-        "UPDATE arena.alembic_version SET version_num = '0019'",
-    )
-    reader.execute(b"BEGIN; SELECT * FROM arena.ladder")
+    use_later_schema(monkeypatch, tmp_path / "migrations")
+    reader.execute(b"BEGIN; SELECT * FROM arena_views.ladder")
     named = rf"locked by session {reader.info.backend_pid} of role {reader.info.user} since "
     with pytest.raises(StoreUnavailable, match=named):
         upgrade_database(open_database_url(url, IMPATIENT))
-    assert open_database_url(url).revision() == "0019"
+    assert open_database_url(url).revision() == FIRST
     reader.execute(b"COMMIT")
-    assert upgrade_database(open_database_url(url)) == ("0019", SCHEMA_REVISIONS[-1])
-    alter(url, f"REVOKE USAGE ON SCHEMA arena FROM {reader.info.user}")
+    assert upgrade_database(open_database_url(url)) == (FIRST, LATER)
     for view in VIEWS.split(", "):
         assert reader.execute(f"SELECT * FROM {view}".encode()).fetchall() == []
     with closing(Store.open(url)) as store:
@@ -271,17 +263,6 @@ def test_a_change_names_the_reader_with_which_it_was_deadlocked(url: str, reader
         named = rf"deadlock detected; locked by session {other.info.backend_pid} of role {other.info.user} since "
         with pytest.raises(StoreUnavailable, match=named):
             store.write(drop_both)
-
-
-def test_an_upgrade_leaves_a_schema_of_somebody_else_alone(url: str) -> None:
-    alter(
-        url,
-        *(f"ALTER VIEW {view} SET SCHEMA arena" for view in VIEWS.split(", ")),
-        "COMMENT ON SCHEMA arena_views IS 'mine'",
-        "UPDATE arena.alembic_version SET version_num = '0019'",
-    )
-    with pytest.raises(StoreError, match="has a schema arena_views that is not Bot Arena's"):
-        upgrade_database(open_database_url(url))
 
 
 def test_a_check_needs_no_right_to_make_anything(url: str, full_reader: psycopg.Connection) -> None:

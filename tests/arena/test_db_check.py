@@ -218,7 +218,7 @@ def found_after(connection: Connection, damage: str, complaint: str) -> None:
     """Damage the database, hold the complaint to what a check finds, and take the damage back."""
     sqlite = connection.dialect.name == "sqlite"
     execute(connection, "PRAGMA defer_foreign_keys = ON" if sqlite else "SET LOCAL session_replication_role = replica")
-    execute(connection, damage)
+    execute(connection, damage.replace("{", "{{"))
     found = list(check_database(connection, partial(check_match, quick=True)))
     assert any(line.startswith(complaint) for line in found), (damage, found)
     raise Undone

@@ -201,4 +201,4 @@ def test_however_many_matches_are_exported_the_statements_are_the_same(
     with closing(stored(tmp_path / "arena.db")) as store:
         batches = list(store.iterate(export_matches, Search(), records=True))
     assert len(batches) == 3
-    assert len(set(said)) == 3, "each is translated for PostgreSQL once"
+    assert len(set(said)) == 3, "each is prepared once"

@@ -9,11 +9,10 @@ from typing import Any
 
 import aiomqtt
 import pytest
-from sqlalchemy import update
 
 from arena.feed import MESSAGE_OVERHEAD_BYTES, Feed, Outbox
+from arena.store.dialect import execute
 from arena.store.feed_position import feed_range, match_ends_between, switch_feed
-from arena.store.schema import records
 from arena.store.store import Reader
 from patience import PATIENT_FEED
 from timeouts import WITHIN
@@ -87,7 +86,7 @@ async def test_an_end_that_cannot_be_read_holds_up_no_other(
     played.options["feed"] = again
     await played.begin()
     played.store.write(
-        lambda connection: connection.execute(update(records).where(records.c.match == 1).values(data=b"x"))
+        lambda connection: execute(connection, "UPDATE records SET data = :data WHERE match = 1", {"data": b"x"})
     )
     await played.arena.start_feed()
     assert (await ends(broker.port, again, [sound])).keys() == {sound}

@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from arena.commands.data_dir import exclusive_database
 from arena.commands.nodes import declare_lost, show_nodes
 from arena.commands.nodes import drain as drain_by_command
 from arena.commands.serve import upgrade_if_older
@@ -43,6 +42,7 @@ from arena.store.tokens import hash_token
 from arena.web.admin.log import ACTION_WORDS
 from commands import call
 from databases import alter
+from later_schema import use_later_schema
 from postgres import END_OTHER_SESSIONS, postgres_server
 from protocol.dice import SEED_BYTES
 from protocol.errors import UsageFault
@@ -334,17 +334,14 @@ def test_what_nobody_else_may_run_beside_is_refused_while_a_node_is_alive(
     assert asked("db", "upgrade").err == f"{who} (b): {what}"
     second.write(mark_stopped, second.node)
     assert asked("db", "rebuild-ratings").code == 0
-    alter(url, "DROP TABLE under_way", "DROP TABLE nodes")
-    with exclusive_database(url, tmp_path):
-        pass
 
 
 def test_a_server_upgrades_no_database_under_nodes_of_an_older_version(
-    url: str, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+    url: str, stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("arena.commands.serve.NODE_TIMEOUT_S", 0.0)
     first = node(url, "a", stack)
     first.write(record_heartbeat, first.node, "")
-    alter(url, "UPDATE alembic_version SET version_num = '0013'")
+    use_later_schema(monkeypatch, tmp_path / "migrations")
     with pytest.raises(DataFolderInUse, match=r"running nodes \(a\): stop them, as they are of an older version"):
         upgrade_if_older(open_database_url(url), None)

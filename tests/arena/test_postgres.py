@@ -33,6 +33,7 @@ from arena.store.registry import add_bots, all_bots
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Reader, Store
+from arena.store.upgrade import migrate
 from commands import call
 from databases import alter, asked
 from postgres import END_OTHER_SESSIONS, new_database, postgres_server, program
@@ -62,6 +63,26 @@ def test_an_arena_is_made_in_an_empty_database_and_found_there() -> None:
     assert open_database_url(url).revision() == SCHEMA_REVISIONS[-1]
     with closing(Reader.open(url)) as reader:
         assert [found.match for found in reader.iterate(iter_results)] == ["m1"]
+
+
+def test_the_migrations_make_exactly_what_a_new_database_has(url: str) -> None:
+    led = new_database(made=False)
+    alter(led, "CREATE SCHEMA arena", "CREATE SCHEMA arena_views")
+    engine = open_database_url(led).create_writing_engine()
+    migrate(engine)
+    engine.dispose()
+    for made in (
+        "SELECT table_schema, table_name, column_name, data_type, collation_name, is_nullable, column_default"
+        " FROM information_schema.columns WHERE table_schema LIKE 'arena%' ORDER BY 1, 2, ordinal_position",
+        "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint"
+        " WHERE connamespace = 'arena'::regnamespace ORDER BY 1, 2",
+        "SELECT indexdef FROM pg_indexes WHERE schemaname = 'arena' ORDER BY 1",
+        "SELECT viewname, definition FROM pg_views WHERE schemaname = 'arena_views' ORDER BY 1",
+        "SELECT version_num FROM alembic_version",
+    ):
+        found = asked(led, made)
+        assert found
+        assert found == asked(url, made)
 
 
 def test_a_reader_changes_nothing(url: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +41,7 @@ from arena.store.tokens import generate_token, hash_token
 from arena.store.tournament_state import find_seeds, find_similar_tournaments, finish_tournament, open_tournament
 from arena.store.upgrade import MIGRATIONS_FOLDER, upgrade_database
 from databases import EVERY_DATABASE, SQLITE_ALONE, alter, asked
+from later_schema import FIRST, LATER, use_later_schema
 from protocol.errors import ArenaFault, UsageFault
 from referee.result import Ratings, Result
 from seasons import result, season
@@ -385,10 +385,11 @@ def test_a_newer_schema_is_refused_saying_what_to_do(store: Store) -> None:
         Store.open(store.database)
 
 
-def test_an_older_schema_is_refused_saying_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    newer = (*SCHEMA_REVISIONS, "9999")
-    monkeypatch.setattr("arena.store.database.SCHEMA_REVISIONS", newer)
-    with pytest.raises(SchemaMismatch, match=f"schema {SCHEMA_REVISIONS[-1]}, older .*: run `arena db upgrade`"):
+def test_an_older_schema_is_refused_saying_what_to_do(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_later_schema(monkeypatch, tmp_path / "migrations")
+    with pytest.raises(SchemaMismatch, match=f"schema {FIRST}, older .*: run `arena db upgrade`"):
         Store.open(store.database)
 
 
@@ -397,22 +398,23 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
 ) -> None:
     store.write(finish_matches, [finished(result("m1"))])
     store.close()
-    later = tmp_path / "migrations"
-    shutil.copytree(MIGRATIONS_FOLDER, later)
-    (later / "versions" / "9999_nicknames.py").write_text(
-        "import sqlalchemy as sa\nfrom alembic import op\n"
-        f"revision, down_revision, branch_labels, depends_on = '9999', '{SCHEMA_REVISIONS[-1]}', None, None\n"
-        "def upgrade():\n    op.add_column('bots', sa.Column('nickname', sa.Text()))\n"
-    )
-    monkeypatch.setattr("arena.store.upgrade.MIGRATIONS_FOLDER", later)
-    for module in ("database", "upgrade"):
-        monkeypatch.setattr(f"arena.store.{module}.SCHEMA_REVISIONS", (*SCHEMA_REVISIONS, "9999"))
-    assert upgrade_database(store.database) == (SCHEMA_REVISIONS[-1], "9999")
+    use_later_schema(monkeypatch, tmp_path / "migrations")
+    assert upgrade_database(store.database) == (FIRST, LATER)
     assert asked(store.database, "SELECT DISTINCT nickname FROM bots") == [{"nickname": None}]
     upgraded = Store.open(store.database)
     assert [found.match for found in list(upgraded.iterate(iter_results))] == ["m1"]
     assert list(upgraded.iterate(check_database)) == []
     upgraded.close()
+
+
+def test_an_upgrade_that_fails_changes_nothing(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.write(finish_matches, [finished(result("m1"))])
+    use_later_schema(monkeypatch, tmp_path / "migrations", "op.execute('DELETE FROM records')", "op.execute('no SQL')")
+    with pytest.raises(StoreError, match="syntax error"):
+        upgrade_database(store.database)
+    assert store.database.revision() == FIRST
+    assert store.read(record_of, "m1") == b"m1 rated"
+    assert "nickname" not in asked(store.database, "SELECT * FROM bots")[0]
 
 
 def test_a_database_up_to_date_is_not_upgraded(store: Store) -> None:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from protocol.games import load_game
 from protocol.messages import Clock, Player
 from referee import record as records
@@ -49,10 +47,9 @@ class Golden(NamedTuple):
     leaver: int = 0
     late: int | None = None
     refused: Sequence[int] = ()
-    format: int = records.FORMAT
 
 
-OF_FORMAT_1 = {
+GOLDEN = {
     "nim-classic": Golden("nim", {}),
     "nim-dealt": Golden("nim", {"preset": "min-nim", "start": "p-position"}),
     "duel-south-america": Golden("risk-duel", {"max_troops": 5}),
@@ -69,8 +66,6 @@ OF_FORMAT_1 = {
     "kuhn-short": Golden("kuhn", {"preset": "short"}),
     "leduc-short": Golden("leduc", {"preset": "short"}),
     "leduc-resigned": Golden("leduc", {}, leaves=12),
-}
-GOLDEN = {name: golden._replace(format=1) for name, golden in OF_FORMAT_1.items()} | {
     "campaign-drop-out": Golden("risk-campaign", {"map": "europe", "players": 3}, seats=3, leaves=9, leaver=1),
     "dilemma-prison": Golden("dilemma", {"preset": "prison", "rounds": 10}),
     "duel-strikes": Golden("risk-duel", {"max_troops": 3}, refused=(0, 4, 5, 5)),
@@ -135,7 +130,7 @@ def make(name: str, golden: Golden) -> bytes:
             return MoveReceived(seat, course.ply, None)
         return MoveReceived(seat, course.ply, chooser.choice(course.legal_moves(seat)[0]))
 
-    return referee(replace(header, format=golden.format), seed, nonces, choose)
+    return referee(header, seed, nonces, choose)
 
 
 if __name__ == "__main__":

@@ -82,20 +82,5 @@ def test_a_result_says_what_was_played_by_whom_and_how_it_ended() -> None:
 )
 def test_a_match_is_rated_in_the_pool_of_its_header_unless_it_was_called_off(reason: str, pool: str | None) -> None:
     header = tournament_header()
-    assert rating_pool(header, load_game("nim"), reason) == pool
-    assert rating_pool(replace(header, rated=False, pool=None), load_game("nim"), reason) is None
-
-
-@pytest.mark.parametrize(
-    ("game", "config", "pool"),
-    [
-        ("nim", {"preset": "sticks"}, "nim/sticks"),
-        ("risk-campaign", {"deal": "0f" * 16}, "risk-campaign/grid"),
-        ("nim", {"heaps": [9]}, "nim"),
-    ],
-)
-def test_a_header_of_before_the_pools_is_rated_where_its_config_belongs(
-    game: str, config: dict[str, object], pool: str
-) -> None:
-    old = replace(tournament_header(), game=game, pool=None)
-    assert rating_pool(old, load_game(game, config), "win") == pool
+    assert rating_pool(header, reason) == pool
+    assert rating_pool(replace(header, rated=False, pool=None), reason) is None

@@ -398,8 +398,9 @@ def test_a_good_info_is_kept_in_the_record() -> None:
     verify_record(table.finish_at_random().record())
 
 
+@pytest.mark.usefixtures("dibs")
 def test_a_match_that_is_played_out_is_won_by_the_rules() -> None:
-    table = Table("nim", {"heaps": [1, 1]}, rated=True).begin().finish_at_random()
+    table = Table("heaps", {"heaps": [1, 1]}, rated=True).begin().finish_at_random()
     assert ended(table) == ["win", "win"]
     result = table.match.result("x")
     assert [seat.rank for seat in result.seats] == [2, 1]

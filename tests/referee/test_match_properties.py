@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from arena.replay.verify import verify_record
+from protocol.games import load_game
 from protocol.messages import End, Turn
 from protocol.reasons import DROP_OUT_REASONS
 from referee.effects import Abort, Reconnect, WriteLine
@@ -47,7 +48,7 @@ def check(table: Table) -> None:
         assert (seat.reason == "void") == (result.reason == "void")
         if seat.reason in DROP_OUT_REASONS:
             assert seat.rank > 1
-    assert result.rated == (result.reason != "void")
+    assert result.rated == (table.header.rated and result.reason != "void")
     verify_record(table.record())
     assert [line.event for line in table.lines if isinstance(line, Ply)] == match.standing.events
     moved = [line for line in table.lines if isinstance(line, (Ply, Sealed))]
@@ -173,7 +174,7 @@ def test_the_same_events_give_the_same_match(game: str, config: dict[str, Any]) 
 def test_a_match_voided_because_its_last_event_was_not_recorded_verifies(
     game: tuple[str, dict[str, Any]], script: list[Any], fails_at: int
 ) -> None:
-    table = Table(*game, rated=True, bank=8)
+    table = Table(*game, rated=load_game(*game).pool is not None, bank=8)
     table.begin()
     seen = 0
     receive = Match.receive

@@ -17,7 +17,7 @@ from arena.replay.verify import verify_record
 from protocol.errors import BadRecord
 from referee import record as records
 from referee import record_reader
-from referee.effects import Abort, Resignation, SeatReady
+from referee.effects import Abort, Resignation
 from referee.footer import MAX_UNPACKED_BYTES, UnratedRecord
 from referee_table import Table, header
 
@@ -29,7 +29,7 @@ Rows = list[dict[str, Any]]
 @pytest.fixture
 def packed() -> bytes:
     """A rated match of nim from a dealt position, with a strike and a word of the bot in it."""
-    table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}, rated=True).begin()
+    table = Table("heaps", {"heaps": [9, 9, 9], "start": "p-position"}, rated=True).begin()
     table.play({"heap": 0, "take": 99})
     table.play(legal(table), info={"depth": 2})
     return table.finish_at_random().packed()
@@ -117,29 +117,6 @@ def test_fields_that_a_later_version_adds_are_ignored(packed: bytes) -> None:
     verify_record(record_reader.read_record(bytes_of(rows), "x"))
 
 
-def test_a_record_of_before_the_pools_verifies() -> None:
-    old = replace(header("nim", {"preset": "classic"}, rated=True), format=1)
-    rows = rows_of(Table(header=old).begin().finish_at_random().packed())
-    assert (rows[0].pop("pool"), rows[-1]["ratings"]["pool"]) == ("nim/classic", "nim/classic")
-    verify_record(record_reader.read_record(bytes_of(rows), "a match that an update of the arena interrupted"))
-    rows[-1]["ratings"]["pool"] = "nim"
-    verify_record(record_reader.read_record(bytes_of(rows), "x"))
-    rows[-1]["ratings"]["pool"] = "nim/sticks"
-    assert "the ratings' pool should be nim/classic, the record says nim/sticks" in refusal(bytes_of(rows))
-
-
-def test_only_before_the_pools_a_match_that_somebody_did_not_come_to_was_unrated() -> None:
-    table = Table(header=replace(header("nim", {"preset": "classic"}, rated=True), format=1))
-    table.open()
-    table.send(SeatReady(0, b""))
-    table.expire()
-    rows = rows_of(table.packed())
-    del rows[-1]["ratings"]
-    assert "the match is rated, but the footer has no ratings" in refusal(bytes_of(rows))
-    del rows[0]["pool"]
-    verify_record(record_reader.read_record(bytes_of(rows), "x"))
-
-
 def test_a_match_in_a_pool_that_is_said_not_to_be_rated_is_refused() -> None:
     rows = rows_of(Table("nim", {"preset": "classic"}, rated=True).begin().finish_at_random().packed())
     rows[0]["rated"] = False
@@ -149,7 +126,7 @@ def test_a_match_in_a_pool_that_is_said_not_to_be_rated_is_refused() -> None:
 
 def test_a_deal_of_a_preset_is_rated_in_its_pool_and_in_no_other() -> None:
     paired = header("risk-campaign", {"preset": "grid", "deal": "0f" * 16}, rated=True)
-    rows = rows_of(Table(header=replace(paired, pool="risk-campaign/grid")).begin().finish_at_random().packed())
+    rows = rows_of(Table(header=paired).begin().finish_at_random().packed())
     verify_record(record_reader.read_record(bytes_of(rows), "x"))
     change_pool("risk-campaign/paper")(rows)
     assert "its config is not rated in the header's pool 'risk-campaign/paper'" in refusal(bytes_of(rows))
@@ -157,7 +134,7 @@ def test_a_deal_of_a_preset_is_rated_in_its_pool_and_in_no_other() -> None:
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_match_that_was_called_off_verifies(when: str) -> None:
-    table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}, rated=True)
+    table = Table("heaps", {"heaps": [9, 9, 9], "start": "p-position"}, rated=True)
     table.open()
     if when == "after":
         table.begin()
@@ -226,11 +203,12 @@ def test_a_foreign_file_is_refused_by_name(data: bytes, said: str) -> None:
     assert said in refusal(data)
 
 
-def test_a_newer_format_is_named_whatever_else_changed_in_it() -> None:
-    said = "m-1.jsonl.gz has format 3, written by 3.1: this version reads 1 and 2"
-    assert refusal(b'{"type":"header","format":3,"version":"3.1","seats":5}\n') == said
+@pytest.mark.parametrize("form", [1, 3])
+def test_another_format_is_named_whatever_else_changed_in_it(form: int) -> None:
+    said = f"m-1.jsonl.gz has format {form}, written by 3.1: this version reads 2"
+    assert refusal(b'{"type":"header","format":%d,"version":"3.1","seats":5}\n' % form) == said
     table = Table()
-    head = json.loads(records.write_line(table.header)) | {"format": 3, "version": "3.1"}
+    head = json.loads(records.write_line(table.header)) | {"format": form, "version": "3.1"}
     assert refusal(json.dumps(head).encode() + b"\n") == said
 
 
@@ -387,9 +365,8 @@ def leave_the_strike_out(rows: Rows) -> None:
     del rows[2]
 
 
-def call_it_older(rows: Rows) -> None:
-    """Of the format in which strikes were not in the digest."""
-    rows[0]["format"] = 1
+def unrate(rows: Rows) -> None:
+    rows[0] |= {"rated": False, "pool": None}
 
 
 def sit_twice(rows: Rows) -> None:
@@ -436,13 +413,13 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("the last digest", change_footer("digest", "0" * 64), "digest should be "),
     ("the seed", change_footer("seed", "0" * 64), "the seed does not match the commitment in the header"),
     ("a nonce", change_nonce, "m-1: ply 0: "),
-    ("a nonce too many", change_footer("nonces", ["", "", ""]), "3 nonces, but nim has 2 seats"),
+    ("a nonce too many", change_footer("nonces", ["", "", ""]), "3 nonces, but heaps has 2 seats"),
     ("mu after", change_rating("mu_after"), "seat 1: mu_after should be "),
     ("sigma after", change_rating("sigma_after"), "seat 1: sigma_after should be "),
     ("mu before", change_rating("mu_before"), "seat 0: mu_after should be "),
     ("sigma before", change_rating("sigma_before"), "sigma_before"),
     ("beta", change_constant("beta", 5.0), "the ratings' beta should be "),
-    ("the pool", change_constant("pool", "grundy"), "the ratings' pool should be nim"),
+    ("the pool", change_constant("pool", "grundy"), "the ratings' pool should be heaps/classic"),
     (
         "the pool of the header",
         change_pool("nim/classic"),
@@ -456,7 +433,8 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("another game", change_header("game", "tictactoe"), "m-1: the header: tictactoe has no config key 'heaps'"),
     ("the match id", change_header("match", "m-12"), "the seed does not match the commitment in the header"),
     ("the commitment", change_header("commitment", "0" * 64), "the seed does not match the commitment in the header"),
-    ("rated", change_header("rated", False), "the match is not rated, but the footer has ratings"),
+    ("rated", unrate, "the match is not rated, but the footer has ratings"),
+    ("rated alone", change_header("rated", False), "it has the pool 'heaps/classic', but is not rated"),
     ("the number of seats", change_header("seats", [{"bot": "ann"}]), "ply 0: 2 clocks, but the header has 1 seats"),
     ("a name", change_name, "m-1: ply 0: the digest does not follow"),
     ("the deal removed", remove(0), "m-1: ply 1: "),
@@ -467,7 +445,7 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("a strike put in", put_a_strike_in, "m-1: ply 1: strikes should be [0, 0], the record says [0]"),
     ("a strike put in and told of", put_a_strike_in_and_tell, "m-1: ply 1: the digest does not follow"),
     ("the strike left out", leave_the_strike_out, "m-1: ply 1: strikes should be None, the record says [0]"),
-    ("an older format", call_it_older, "m-1: ply 0: strikes should be None, the record says []"),
+    ("the pool removed", change_header("pool", None), "the header: it is rated, but has no pool"),
     ("a name twice", sit_twice, "the header: ann has 2 seats: a bot may have one"),
     ("a name that is none", take_no_name, "the header: 'b o b' is not a name: 1 to 32 letters"),
     ("another seat's move", claim_another_seat, "m-1: ply 2: seat 0 moves, but seat 1 is to move"),

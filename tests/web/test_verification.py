@@ -249,10 +249,6 @@ def strike_left_out(lines: Lines) -> None:
     del lines[1]
 
 
-def strikes_of_an_older_format(lines: Lines) -> None:
-    lines[0]["format"] = 1
-
-
 def first_event_without_strikes(lines: Lines) -> None:
     del lines[1]["event"]["strikes"]
 
@@ -445,8 +441,6 @@ FORGERIES = [
     ("duel-strikes", strike_put_in, 0, {"strikes"}),
     ("duel-strikes", strike_put_in_and_told, 0, {"digest"}),
     ("duel-strikes", strike_left_out, 0, {"strikes"}),
-    ("duel-strikes", strikes_of_an_older_format, 0, {"strikes"}),
-    ("nim-strikes", strikes_of_an_older_format, 0, {"strikes"}),
     ("nim-strikes", first_event_without_strikes, 0, {"strikes"}),
     ("duel-south-america", given, 5, {"given"}),
     ("duel-south-america", seed, None, {"seed"}),

@@ -6,11 +6,14 @@ import posixpath
 from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from arena.web.docs.markdown import RenderedDocument, Target, render
 from arena.web.errors import NotFound
 from protocol.display import short_repr
+
+if TYPE_CHECKING:
+    from arena.web.docs.markdown import RenderedDocument, Target
 
 _ARENA_FOLDER = Path(__file__).parents[2]
 """The folder of the package `arena`."""
@@ -73,7 +76,7 @@ class Library:
         if (document := self._read.get(name)) is None:
             folder = path.parent.relative_to(self._root).as_posix()
             text = path.read_text(encoding="utf-8")
-            document = self._read[name] = render(text, lambda address: self._resolve_link(address, folder))
+            document = self._read[name] = self._render(text, folder)
         return document
 
     @cached_property
@@ -85,7 +88,12 @@ class Library:
 
     def rendered(self, text: str, folder: str) -> str:
         """Render Markdown that comes from a document in `folder`."""
-        return render(text, lambda address: self._resolve_link(address, folder)).html
+        return self._render(text, folder).html
+
+    def _render(self, text: str, folder: str) -> RenderedDocument:
+        from arena.web.docs.markdown import render  # loaded only if somebody reads documents
+
+        return render(text, lambda address: self._resolve_link(address, folder))
 
     def _title(self, name: str) -> str:
         """Return the title of a document from its first line; "" for any other file."""
@@ -99,6 +107,8 @@ class Library:
         """Return the target of a link in a document, or None if it is a file that is only in the repository. `folder`
         is the folder of the document.
         """
+        from arena.web.docs.markdown import Target
+
         parts = urlsplit(address)
         if parts.scheme:
             return Target(address=address) if parts.scheme in ("http", "https") else None

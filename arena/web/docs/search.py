@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from arena.web.docs.markdown import RenderedDocument, Section
+if TYPE_CHECKING:
+    from arena.web.docs.markdown import RenderedDocument, Section
 
 MAX_WORDS = 8
 """Maximum number of words in a query; further words are ignored."""

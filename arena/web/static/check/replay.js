@@ -10,8 +10,6 @@ const MAX_STRIKES = 3;
 const LEAVING_REASONS = ["resigned", "timeout", "illegal", "disconnected", "no_show", "failed"];
 const MAX_COMPENSATION_FRACTION = 0.01;
 const CHANCE = -1;
-/** The first format in which events, and therefore digests, contain strikes. */
-const FIRST_FORMAT_WITH_STRIKES = 2;
 /** Errors of an event after which its digest is still checked. */
 const CHANCE_FINDINGS = ["dice", "result", "deal"];
 
@@ -33,7 +31,6 @@ export class Course {
     this.cutOff = sealed;
     this.began = footer.reason !== "void" || [plies, strikes, sealed].some((lines) => lines.length > 0);
     this.awaited = [...strikes];
-    this.tellsStrikes = header.format >= FIRST_FORMAT_WITH_STRIKES;
     this.isFirst = true;
     this.rules = rules;
     /** @type {boolean | undefined} whether digests are salted; undefined before the first one if the rules are unknown */
@@ -107,8 +104,8 @@ export class Course {
   async *end() {
     const { footer } = this;
     const isVoid = footer.reason === "void";
-    const untold = this.tellsStrikes && isVoid ? this.awaited.map(({ seat }) => seat).sort() : [];
-    if (this.rules !== undefined && (!this.tellsStrikes || isVoid)) yield* this.#strike(this.#due());
+    const untold = isVoid ? this.awaited.map(({ seat }) => seat).sort() : [];
+    if (this.rules !== undefined && isVoid) yield* this.#strike(this.#due());
     for (const line of this.rules === undefined ? [] : this.cutOff) {
       const found = this.#seal(line);
       yield { ...found, ply: line.ply };
@@ -173,11 +170,7 @@ export class Course {
   }
 
   async *#refereed({ event: { strikes, ...event }, given, sealed = [] }) {
-    if (this.tellsStrikes) yield* this.#told(strikes, event);
-    else yield* this.#strike(this.#due());
-    if (!this.tellsStrikes && strikes !== undefined) {
-      yield step("strikes", false, "The event has strikes, which records of this format do not have.");
-    }
+    yield* this.#told(strikes, event);
     for (const line of sealed) {
       yield* this.#checkGiven(line.seat, line.given);
       yield this.#seal(line);
@@ -292,8 +285,7 @@ export class Course {
   /** Report strikes of seats that were not to move. */
   *#late() {
     for (const { ply, seat } of this.awaited) {
-      const untold = this.tellsStrikes ? " or that no event has" : "";
-      const text = `Move ${ply + 1} has a strike of seat ${seat + 1}, which was not to move${untold}.`;
+      const text = `Move ${ply + 1} has a strike of seat ${seat + 1}, which was not to move or that no event has.`;
       yield { ...step("strikes", false, text), ply };
     }
   }

@@ -1,0 +1,27 @@
+"""A made-up second revision of the schema: with it, a database that this version makes is an older one."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from arena.store.schema import SCHEMA_REVISIONS
+from arena.store.upgrade import MIGRATIONS_FOLDER
+
+FIRST, LATER = SCHEMA_REVISIONS[-1], "9999"
+_ADD_NICKNAMES = "op.add_column('bots', sa.Column('nickname', sa.Text()))"
+
+
+def use_later_schema(patch: pytest.MonkeyPatch, folder: Path, *changes: str) -> None:
+    """Have one more revision. Its migration, in a new folder, gives bots nicknames and makes `changes`."""
+    shutil.copytree(MIGRATIONS_FOLDER, folder)
+    (folder / "versions" / f"{LATER}_later.py").write_text(
+        "import sqlalchemy as sa\nfrom alembic import op\n"
+        f"revision, down_revision, branch_labels, depends_on = {LATER!r}, {FIRST!r}, None, None\n"
+        "def upgrade():\n" + "".join(f"    {change}\n" for change in (_ADD_NICKNAMES, *changes))
+    )
+    patch.setattr("arena.store.upgrade.MIGRATIONS_FOLDER", folder)
+    for module in ("store.database", "store.upgrade", "commands.serve"):
+        patch.setattr(f"arena.{module}.SCHEMA_REVISIONS", (*SCHEMA_REVISIONS, LATER))
