@@ -17,8 +17,9 @@ from typing import Any
 
 from bots.search import SearchLimit
 from games.risk.rules.campaign import Campaign, Position
-from games.risk.search import field as flat
 from games.risk.search.campaign_uct import CampaignUct
+from games.risk.search.flat_campaign import make_campaign_state
+from games.risk.search.flat_position import OVER
 from games.risk.search.policies import RAID, RaidPolicy, play_turn
 from machine.compiled import HAS_NUMBA
 from protocol.dice import Dice
@@ -74,14 +75,14 @@ def measure_speeds(rules: Campaign) -> tuple[float, float]:
     searched = sims / (time.process_time() - begin)
     player = RaidPolicy(rules)
     given = player.odds, player.weights, player.path, RAID
-    play_turn(player.board, flat.make_field(rules, positions[0], 0), *given)  # compiles it
+    play_turn(player.board, make_campaign_state(player.board, positions[0]), *given)  # compiles it
     turns, begin = 0, time.process_time()
     while time.process_time() < begin + MIN_MEASURED_S:
         for position in positions:
-            field = flat.make_field(rules, position, turns)
+            state = make_campaign_state(player.board, position, seed=turns)
             for _ in range(10):
-                if not field[flat.OVER]:
-                    play_turn(player.board, field, *given)
+                if not state[OVER]:
+                    play_turn(player.board, state, *given)
                     turns += 1
     return searched, turns / (time.process_time() - begin)
 
