@@ -11,7 +11,7 @@ from protocol.games import clear_on_registration, game_class, game_names, is_kno
 from protocol.games.spec import GameSpec
 from registered_games import TABLE_GAMES, registered
 
-DIBS, BIDS = TABLE_GAMES
+DIBS, _, BIDS = TABLE_GAMES
 
 
 def test_a_registered_game_is_the_last_of_all_until_it_is_removed() -> None:
