@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from pkgutil import resolve_name
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -12,10 +13,13 @@ from numpy.typing import NDArray
 from protocol.errors import UsageFault
 from protocol.games import game_part, games_with
 from protocol.games.base import Game
+from protocol.games.turn_game import TurnRules
 
 S = TypeVar("S")
 M = TypeVar("M")
 
+_TURN_GAME_ENCODING = "bots.environments.turn_game_encoding:TurnGameEncoding"
+"""The import path of the encoding of a `TurnGame` that has none of its own."""
 Vector = NDArray[np.float32]
 Mask = NDArray[np.int8]
 
@@ -66,6 +70,8 @@ class Encoding(ABC, Generic[S, M]):
 def encoding_of(rules: Game[Any, Any]) -> Encoding[Any, Any]:
     """Return the game's encoding under its config. Raise `UsageFault` if it has none."""
     found: type[Encoding[Any, Any]] | None = game_part(rules.name, "encoding")
+    if found is None and isinstance(rules, TurnRules):
+        found = resolve_name(_TURN_GAME_ENCODING)
     if found is None:
         raise UsageFault(f"{rules.name} has no encoding: one of {', '.join(games_with('encoding'))}")
     return found(rules)

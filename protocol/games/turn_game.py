@@ -218,6 +218,12 @@ class TurnGame(Generic[S, M]):
             state = self.chances(state)[0][1]
         return self.moves(state)
 
+    def features(self, state: S, seat: int) -> Sequence[float]:
+        """Return the state, as a seat has `seen` it, in numbers from 0 to 1 for learners: always as many. A game with a
+        `grid` and `marks` needs no features.
+        """
+        raise NotImplementedError
+
     def notation(self, move: M) -> str:
         """Return a short notation of a move. People write moves in the same form."""
         return " ".join(map(str, move)) if isinstance(move, tuple) else str(move)
@@ -242,13 +248,14 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         defaults = {key: setting.default for key, setting in settings.items()}
         self.config = read_config(type(self), config, {**defaults, OPENING_KEY: None})
         opening = self.config.pop(OPENING_KEY)
-        self._turn_game: TurnGame[S, M] = self.rules_class(**self.config)
-        self.seats = self._turn_game.seats
-        first = self._turn_game.start()
+        self.turn_game: TurnGame[S, M] = self.rules_class(**self.config)
+        """The game under this config, as its author wrote it."""
+        self.seats = self.turn_game.seats
+        first = self.turn_game.start()
         self._opening = None
-        if self._turn_game.turn(first) == CHANCE and not self.hidden:
+        if self.turn_game.turn(first) == CHANCE and not self.hidden:
             if opening is not None:
-                outcomes = len(self._turn_game.chances(first))
+                outcomes = len(self.turn_game.chances(first))
                 self._opening = parse_integer(self.name, OPENING_KEY, opening, 0, outcomes - 1)
             self.config[OPENING_KEY] = self._opening
         elif opening is not None:
@@ -264,22 +271,22 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     # The course of the game.
 
     def initial(self, dice: Dice) -> tuple[TurnState, Event | None]:
-        first = TurnState(self._turn_game.start(), 0)
+        first = TurnState(self.turn_game.start(), 0)
         if self._opening is not None:
-            return TurnState(self._turn_game.chances(first.state)[self._opening][1], 0), None
+            return TurnState(self.turn_game.chances(first.state)[self._opening][1], 0), None
         return self.apply_chance(first, dice) if self.to_move(first) == CHANCE else (first, None)
 
     def state_before_deal(self) -> TurnState | None:
-        first = TurnState(self._turn_game.start(), 0)
+        first = TurnState(self.turn_game.start(), 0)
         return first if self.to_move(first) == CHANCE and self._opening is None else None
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
         if self.config.get(OPENING_KEY, 0) is not None:
             return self.config
-        return {**self.config, OPENING_KEY: _draw(dice, self._weighted_states(TurnState(self._turn_game.start(), 0)))}
+        return {**self.config, OPENING_KEY: _draw(dice, self._weighted_states(TurnState(self.turn_game.start(), 0)))}
 
     def to_move(self, state: TurnState) -> int | None:
-        seat = self._turn_game.turn(state.state)
+        seat = self.turn_game.turn(state.state)
         return CHANCE if seat in state.left else seat
 
     def ply(self, state: TurnState) -> int:
@@ -289,27 +296,27 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         return (state.state, state.left) if state.left else state.state
 
     def legal_moves(self, state: TurnState) -> Sequence[M]:
-        return () if self.to_move(state) in (None, CHANCE) else self._turn_game.moves(state.state)
+        return () if self.to_move(state) in (None, CHANCE) else self.turn_game.moves(state.state)
 
     def apply(self, state: TurnState, move: M, dice: Dice) -> tuple[TurnState, Event]:
         seat = self.to_move(state)
         if seat is None or seat == CHANCE:
             raise_illegal("the game is over" if seat is None else "chance comes next: no seat is to move")
-        legal = self._turn_game.moves(state.state)
+        legal = self.turn_game.moves(state.state)
         if move not in legal:
             refused = short_repr(self.notation(move), MAX_SHOWN_MOVE_CHARS)
             raise_illegal(f"{refused} is not a legal move now: {list_choices(map(self.notation, legal))}")
         event = Event(ply=state.ply, seat=seat, move=self.encode_move(move))
-        return self._after(state, self._turn_game.play(state.state, move)), event
+        return self._after(state, self.turn_game.play(state.state, move)), event
 
     def outcomes(self, state: TurnState, move: M) -> Sequence[tuple[Fraction, TurnState]]:
-        return ((PROBABILITY_ONE, self._after(state, self._turn_game.play(state.state, move))),)
+        return ((PROBABILITY_ONE, self._after(state, self.turn_game.play(state.state, move))),)
 
     def sample_state(self, state: TurnState, seat: int, draw_below: Callable[[int], int]) -> TurnState:
         if not self.hidden:
             return state
-        seen = self._turn_game.seen(state.state, seat)
-        return state._replace(state=self._turn_game.guess(seen, seat, draw_below))
+        seen = self.turn_game.seen(state.state, seat)
+        return state._replace(state=self.turn_game.guess(seen, seat, draw_below))
 
     def apply_chance(self, state: TurnState, dice: Dice) -> tuple[TurnState, Event]:
         outcomes = self._weighted_states(state)
@@ -329,20 +336,20 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
 
     def _weighted_states(self, state: TurnState) -> Sequence[tuple[int, Any]]:
         """Return the outcomes of a chance event, or of the turn of a seat that left, each with its weight."""
-        if self._turn_game.turn(state.state) == CHANCE:
-            return self._turn_game.chances(state.state)
-        return [(1, self._turn_game.play(state.state, move)) for move in self._turn_game.moves(state.state)]
+        if self.turn_game.turn(state.state) == CHANCE:
+            return self.turn_game.chances(state.state)
+        return [(1, self.turn_game.play(state.state, move)) for move in self.turn_game.moves(state.state)]
 
     def _after(self, before: TurnState, state: Any) -> TurnState:
         return TurnState(state, before.ply + 1, before.left)
 
     def remove_seat(self, state: TurnState, seat: int) -> TurnState:
-        return TurnState(self._turn_game.leave(state.state, seat), state.ply, (*state.left, seat))
+        return TurnState(self.turn_game.leave(state.state, seat), state.ply, (*state.left, seat))
 
     # The result.
 
     def ranks(self, state: TurnState) -> tuple[int, ...]:
-        over = self._turn_game.turn(state.state) is None
+        over = self.turn_game.turn(state.state) is None
         own = self._final_ranks(state.state) if over else [1] * self.seats
         ahead = [own[seat] for seat in range(self.seats) if seat not in state.left]
         behind = {seat: self.seats - at for at, seat in enumerate(state.left)}
@@ -350,36 +357,36 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
 
     def _final_ranks(self, state: Any) -> Sequence[int]:
         if not self.payoff_unit:
-            return self._turn_game.ranks(state)
-        paid = self._turn_game.returns(state)
+            return self.turn_game.ranks(state)
+        paid = self.turn_game.returns(state)
         return [1 + sum(other > own for other in paid) for own in paid]
 
     def returns(self, state: TurnState) -> tuple[int, ...] | None:
-        return tuple(self._turn_game.returns(state.state)) if self.payoff_unit else None
+        return tuple(self.turn_game.returns(state.state)) if self.payoff_unit else None
 
     def count_rounds(self, state: TurnState) -> tuple[int, int]:
-        return (1, 0) if self._turn_game.turn(state.state) is None else (0, 1)
+        return (1, 0) if self.turn_game.turn(state.state) is None else (0, 1)
 
     @property
     def least_payoffs(self) -> tuple[int, ...]:
-        return (self._turn_game.least_return,) * self.seats
+        return (self.turn_game.least_return,) * self.seats
 
     # What a seat may see.
 
     def information_set(self, state: TurnState, seat: int) -> Hashable:
-        return (self._turn_game.seen(state.state, seat), state.left) if self.hidden else self.key(state)
+        return (self.turn_game.seen(state.state, seat), state.left) if self.hidden else self.key(state)
 
     def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
         if not self.hidden:
             return wire
-        return {**wire, **self._encode(self._turn_game.seen(self.decode_state(wire).state, seat))}
+        return {**wire, **self._encode(self.turn_game.seen(self.decode_state(wire).state, seat))}
 
     def view_event(self, event: Event, seat: int | None) -> Event:
         if not self.hidden or event.move is None:
             return event
         if event.seat == CHANCE:
             return Event(ply=event.ply, seat=CHANCE, move={"outcome": None, "of": None})
-        if self._turn_game.may_see_move(self.decode_move(event.move), event.seat, seat):
+        if self.turn_game.may_see_move(self.decode_move(event.move), event.seat, seat):
             return event
         return Event(ply=event.ply, seat=event.seat, move={})
 
@@ -424,10 +431,10 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     # How states and moves are shown.
 
     def draw_board(self, state: TurnState) -> str:
-        return self._turn_game.draw(state.state)
+        return self.turn_game.draw(state.state)
 
     def notation(self, move: M) -> str:
-        return self._turn_game.notation(move)
+        return self.turn_game.notation(move)
 
     @property
     def move_syntax(self) -> str:  # type: ignore[override]
@@ -452,12 +459,16 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         return move
 
     @cached_property
+    def first_turn(self) -> TurnState:
+        """A state in which the first seat is to move; the first outcome of every chance event before it is taken."""
+        state = TurnState(self.turn_game.start(), 0)
+        while self.to_move(state) == CHANCE:
+            state = self._after(state, self.turn_game.chances(state.state)[0][1])
+        return state
+
+    @cached_property
     def _first_move(self) -> M:
-        """A legal move of the first state in which a seat is to move."""
-        state = self._turn_game.start()
-        while self._turn_game.turn(state) == CHANCE:
-            state = self._turn_game.chances(state)[0][1]
-        return self._turn_game.moves(state)[0]
+        return self.turn_game.moves(self.first_turn.state)[0]
 
     @cached_property
     def _example(self) -> str:

@@ -54,3 +54,7 @@ class Pig(TurnGame[PigState, Move]):
 
     def draw(self, state: PigState) -> str:
         return f"{state.scores[0]} : {state.scores[1]}, seat {state.seat} may lose {state.at_risk}"
+
+    def features(self, state: PigState, seat: int) -> list[float]:
+        points = (state.scores[seat], state.scores[1 - seat], state.at_risk)
+        return [min(1.0, number / self.target) for number in points]
