@@ -106,12 +106,13 @@ def load_game_file(file: Path) -> list[GameSpec]:
 
 
 def _run(file: Path) -> ModuleType:
-    """Run a file as a module, whose name depends on its content. If it has run before, return the same module."""
+    """Run a file as a module, whose name depends on its path and content. If it has run before, return this module."""
     try:
         source = file.read_bytes()
     except OSError as exc:
         raise UsageFault(f"the game {file} can't be read: {exc.strerror}") from exc
-    name = f"{_MODULE_PREFIX}{file.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
+    digest = hashlib.sha256(str(file.absolute()).encode() + b"\n" + source).hexdigest()
+    name = f"{_MODULE_PREFIX}{file.stem}_{digest[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)

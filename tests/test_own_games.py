@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from arena.commands.try_bots import TryOptions
-from arena.web.room_files import describe_games, list_room_files
+from arena.web.drawings import draw
+from arena.web.room_files import describe_games, is_served, list_room_files
 from commands import REPOSITORY, call
 from example_games import EXAMPLES
 from machine.game_discovery import (
@@ -20,7 +21,7 @@ from machine.game_discovery import (
     find_specs,
     resolve_game,
 )
-from protocol.errors import UsageFault
+from protocol.errors import BadConfig, UsageFault
 from protocol.games import game_class, game_names, game_spec, is_known_game, remove_game
 
 CONNECT_FOUR = EXAMPLES / "connect4.py"
@@ -193,6 +194,28 @@ def test_pages_serve_the_board_beside_a_file_and_no_other_script(tmp_path: Path)
     described = describe_games(str, "connect4")["connect4"]
     assert described.board == f"games/{folder}/connect4.js"
     assert described.board in served
+    assert not is_served(folder, "secret.js")
+
+
+def test_a_game_without_a_script_is_drawn_as_a_grid_that_can_be_pressed(tmp_path: Path) -> None:
+    file = tmp_path / "connect4.py"
+    file.write_bytes(CONNECT_FOUR.read_bytes())
+    add_game_file(file)
+    config = {"width": 4, "height": 4}
+    state = {"columns": ["XO", "", "X", ""], "last": 1, "to_move": 1, "ply": 3}
+    drawing = draw("connect4", config, state, [{"move": 1}, {"move": 4}])
+    assert drawing.grid == [["", "", "", ""], ["", "", "", ""], ["O", "", "", ""], ["X", "", "X", ""]]
+    assert (drawing.text, drawing.marks) == (None, ["X", "O"])
+    assert [(move.text, move.cells) for move in drawing.moves] == [("1", [(None, 0)]), ("4", [(None, 3)])]
+    with pytest.raises(BadConfig, match=r"connect4: \{'columns': 3\} is not a state under this config"):
+        draw("connect4", config, {"columns": 3}, [])
+
+
+def test_a_game_without_a_grid_is_drawn_as_text(race: Path) -> None:
+    add_game_file(race)
+    drawing = draw("race", {"last": 9}, {"number": 4, "seat": 1, "to_move": 1, "ply": 2}, [{"move": 3}])
+    assert (drawing.text, drawing.grid) == ("4 of 9", None)
+    assert [(move.text, move.cells) for move in drawing.moves] == [("3", [])]
 
 
 def test_a_server_refuses_a_setting_that_is_no_file_of_a_game(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from pathlib import PurePath
+from pathlib import Path
 from typing import NamedTuple
 
 from starlette.applications import Starlette
@@ -27,7 +27,7 @@ from arena.web.api.operation import PREFIX
 from arena.web.errors import json_error_response
 from arena.web.pages import ROUTES
 from arena.web.rendering import error_page, site_of
-from arena.web.room_files import ROOMS_FOLDER, SERVED_SUFFIXES, room_folders
+from arena.web.room_files import ROOMS_FOLDER, is_served, room_folders
 from arena.web.site import STATIC_FOLDER, Site, arena_url, static_version
 from protocol.errors import Fault
 
@@ -196,7 +196,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             *ROUTES,
             *operations.ROUTES,
             *(
-                Mount(f"/static/{static_version()}/{ROOMS_FOLDER}/{room}", _RoomFiles(directory=folder))
+                Mount(f"/static/{static_version()}/{ROOMS_FOLDER}/{room}", _RoomFiles(room, directory=folder))
                 for room, folder in room_folders().items()
             ),
             Mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC_FOLDER)),
@@ -264,10 +264,14 @@ class _ImmutableFiles(StaticFiles):
 
 
 class _RoomFiles(_ImmutableFiles):
-    """The files in the folder web of a room. Files of other kinds than pages need are not served."""
+    """The files in the folder of a room, of which only those that `is_served` allows are served."""
+
+    def __init__(self, room: str, *, directory: Path) -> None:
+        super().__init__(directory=directory)
+        self._room = room
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        if PurePath(path).suffix not in SERVED_SUFFIXES:
+        if not is_served(self._room, path):
             raise HTTPException(HTTPStatus.NOT_FOUND)
         return await super().get_response(path, scope)
 

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from protocol.games import clear_on_registration, game_class, game_names, game_spec
-from protocol.games.spec import GameSpec
+from protocol.games import clear_on_registration, game_class, game_names, game_spec, is_in_package
 
 ROOMS_FOLDER = "games"
 """The folder of the rooms among the static files."""
@@ -37,19 +36,15 @@ class DescribedGame(Struct, frozen=True, kw_only=True):
 @cache
 def room_folders() -> dict[str, Path]:
     """Return the folder with the files of each room that has one, by the last part of the room's name."""
-    rooms = dict.fromkeys(game_spec(name).room for name in game_names())
-    folders = {_last_part(room): _folder_of(room) for room in rooms}
+    folders = {_last_part(game_spec(name).room): _folder_of(name) for name in game_names()}
     return {room: folder for room, folder in folders.items() if folder.is_dir()}
 
 
-def _folder_of(room: str) -> Path:
-    if _is_package(room):
+def _folder_of(game: str) -> Path:
+    room = game_spec(game).room
+    if is_in_package(game):
         return Path(str(files(room).joinpath("web")))
     return Path(str(import_module(room).__file__)).parent
-
-
-def _is_package(room: str) -> bool:
-    return hasattr(import_module(room), "__path__")
 
 
 def _last_part(room: str) -> str:
@@ -58,18 +53,28 @@ def _last_part(room: str) -> str:
 
 def list_room_files() -> Iterator[tuple[str, Path]]:
     """Yield (path among the static files, file) for every file that rooms have for pages."""
-    named = {room_path(game, name) for game in game_names() for name in _web_files(game_spec(game))}
-    packages = {_last_part(room) for game in game_names() if _is_package(room := game_spec(game).room)}
     for room, folder in room_folders().items():
         for file in sorted(folder.glob("*")):
-            path = f"{ROOMS_FOLDER}/{room}/{file.name}"
-            if file.suffix in SERVED_SUFFIXES and (room in packages or path in named):
-                yield path, file
+            if is_served(room, file.name):
+                yield f"{ROOMS_FOLDER}/{room}/{file.name}", file
 
 
-def _web_files(spec: GameSpec) -> list[str]:
-    """Return the names of the files that a spec names for pages."""
-    return [name for name in (spec.board, spec.check, spec.tutorial, spec.picture, *spec.styles) if name is not None]
+def is_served(room: str, name: str) -> bool:
+    """Return whether pages serve a file in a room's folder. `room` is the last part of the room's name."""
+    return Path(name).suffix in SERVED_SUFFIXES and name in _named_files().get(room, (name,))
+
+
+@clear_on_registration
+@cache
+def _named_files() -> dict[str, list[str]]:
+    """Return the files for pages that the specs name, for each room that is a single Python file."""
+    return {
+        _last_part(spec.room): [
+            name for name in (spec.board, spec.check, spec.tutorial, spec.picture, *spec.styles) if name is not None
+        ]
+        for spec in map(game_spec, game_names())
+        if not is_in_package(spec.name)
+    }
 
 
 def room_path(game: str, name: str) -> str:

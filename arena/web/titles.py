@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
+import msgspec
+
+from protocol.dice import Dice
 from protocol.errors import Fault
 from protocol.games import default_preset, game_class, game_names, load_game
 from protocol.pools import is_people_pool, preset_pool
@@ -53,6 +57,13 @@ def example_game() -> str:
 def example_pool() -> str:
     """Return the pool that examples use: that of the default preset of `example_game`."""
     return f"{example_game()}/{default_preset(example_game())}"
+
+
+def example_state() -> str:
+    """Return the first state of `example_game` under its default preset, in JSON, quoted for a URL."""
+    game = load_game(example_game())
+    state, _ = game.initial(Dice(b"", 0))
+    return quote(msgspec.json.encode(game.encode_state(state)).decode())
 
 
 def _preset(game: str, preset: str) -> str:

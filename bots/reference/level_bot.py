@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct
 
-from bots.client.bot import Bot, Choice, Turn
+from bots.client.bot import Bot, Choice, GameList, Turn
 from bots.client.loading import find_entry_point, make_bot
 from bots.client.settings import read_integer
 from bots.reference.random_bot import RandomBot
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, parse_bot_spec
 from protocol.errors import UsageFault
-from protocol.games import clear_on_registration, game_names, game_spec, load_game
+from protocol.games import clear_on_registration, game_names, game_spec, is_in_package, load_game
 from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
@@ -49,7 +49,7 @@ class _Tables(Struct, frozen=True):
 def load_tables() -> _Tables:
     """Return the definitions of levels in this package's `levels.toml` and in those of all games."""
     measured: dict[str, Any] = {}
-    for room in dict.fromkeys(game_spec(game).room for game in game_names()):
+    for room in dict.fromkeys(game_spec(game).room for game in filter(is_in_package, game_names())):
         if (file := files(room) / TABLES_FILE).is_file():
             measured |= tomllib.loads(file.read_text("utf-8"))
     text = files(__package__).joinpath(TABLES_FILE).read_text("utf-8")
@@ -79,7 +79,7 @@ class Level(Bot):
     settings: ClassVar[Mapping[str, str]] = {
         LEVELLED_BOT: f"1 to {MAX_LEVEL}: from random moves to strong play; level:3 is short for level:level=3"
     }
-    games = tuple(game for game in game_names() if find_mixture(game) is not None)
+    games = GameList(lambda game: find_mixture(game) is not None)
 
     def __init__(self, name: str, version: str = "", *, level: int | str = 1, mixture: Mixture | None = None) -> None:
         """Make a bot of the level `level`. If `mixture` is given, it defines the levels of every game, instead of the

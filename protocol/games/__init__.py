@@ -130,6 +130,11 @@ def game_part(name: str, field: str) -> Any:
     return None if path is None else resolve_name(path)
 
 
+def is_in_package(name: str) -> bool:
+    """Return whether a game's room is a package, whose folder belongs to the game. A game in a single file has none."""
+    return hasattr(resolve_name(game_spec(name).room), "__path__")
+
+
 def game_document(name: str, field: str) -> str | None:
     """Return the text of the file that a game's spec names under `field`, such as `rules_document`; None if the room
     has no such file. Raise `UnknownGame`.

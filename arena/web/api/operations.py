@@ -53,16 +53,17 @@ from arena.web.api.operation import (
     StreamedRecord,
     encode_response,
 )
+from arena.web.drawings import Drawing, draw
 from arena.web.errors import NotFound, Wrong
 from arena.web.grader import GradeRequest
 from arena.web.grading import EXACT_METHOD, grading_method
 from arena.web.offline import grades_of, offline_page_in_pieces
-from arena.web.titles import example_game, example_pool
+from arena.web.titles import example_game, example_pool, example_state
 from machine.exact.graders import may_need_solving
 from protocol import VERSION
 from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.games import game_class, game_names, load_game
+from protocol.games import game_class, game_names, load_game, missing_rules_message
 from protocol.pools import is_people_pool
 from referee import record_reader
 from referee.result import Result
@@ -230,6 +231,34 @@ def _presets(name: str) -> list[PresetRow]:
         PresetRow(preset=preset, pool=f"{name}/{preset}", seats=game.seats, config=game.config)
         for preset, game in made.items()
     ]
+
+
+class DrawingQuery(Query, frozen=True, kw_only=True):
+    """A query for the drawing of a state of a game."""
+
+    state: Annotated[str, Meta(description="the state in JSON, as messages carry it", examples=["{}"])]
+    config: Annotated[str, Meta(description="the config in JSON; without it, that of the default preset")] = "{}"
+    moves: Annotated[str, Meta(description="moves to name, a list in JSON, as in `turn.legal`")] = "[]"
+
+
+def drawing(request: ApiRequest[DrawingQuery]) -> Drawing:
+    """Draw a state of a game as a grid or a text, and name moves as people write them."""
+    game = request.path["game"]
+    if game not in game_names():
+        raise NotFound(missing_rules_message(game))
+    query = request.query
+    state = _parse_json("state", query.state, dict[str, Any])
+    config = _parse_json("config", query.config, dict[str, Any])
+    return draw(game, config, state, _parse_json("moves", query.moves, list[dict[str, Any]]))
+
+
+def _parse_json(name: str, text: str, kind: type[T]) -> T:
+    """Return a value of the query that is JSON. Raise `UsageFault` if it is not, or has another type."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, RecursionError) as exc:
+        wanted = "a list of objects" if name == "moves" else "an object"
+        raise UsageFault(f"{name} is {short_repr(text)}: it must be {wanted} in JSON") from exc
 
 
 def pools(request: ApiRequest[OfGame]) -> Rows[PoolRow]:
@@ -476,6 +505,7 @@ def proof(request: ApiRequest[Query]) -> InclusionProof:
 
 OPERATIONS = (
     Operation("/games", games),
+    Operation("/games/{game}/drawing", drawing, example=f"/games/{example_game()}/drawing?state={example_state()}"),
     Operation("/pools", pools, example=f"/pools?game={example_game()}"),
     Operation("/leaderboard/{game}/{preset}", leaderboard, example=f"/leaderboard/{example_pool()}?limit=3"),
     Operation("/bots", bots, example="/bots?limit=3"),

@@ -30,3 +30,15 @@ export function matchAddress(id) {
 export function gradesAddress(id, graded, seat) {
   return `${matchAddress(id)}/grades${graded === "exact" ? "" : `?estimated=true&seat=${seat}`}`;
 }
+
+/**
+ * Return the API's address of the drawing of a state.
+ * @param {string} game
+ * @param {object} config
+ * @param {object} state
+ * @param {object[]} moves the moves to name
+ */
+export function drawingAddress(game, config, state, moves) {
+  const query = new URLSearchParams({ config: JSON.stringify(config), state: JSON.stringify(state), moves: JSON.stringify(moves) });
+  return `/api/v1/games/${encodeURIComponent(game)}/drawing?${query}`;
+}

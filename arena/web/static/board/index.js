@@ -1,21 +1,22 @@
 /** The boards by game, loaded on demand. `Board` in board.js describes what a board can do. */
 
 import { GAME_NAMES, gameData, loadPart } from "../games.js";
+import { AnyBoard } from "./any-board.js";
 import { Board } from "./board.js";
 import { kit } from "./kit.js";
 
 /** @type {Map<string, typeof Board>} */
 const loaded = new Map();
 
-/** The games that have a board. */
-export const GAMES = GAME_NAMES.filter(knows);
+/** The games that have a board: those that the server has, each with its own board or `AnyBoard`. */
+export const GAMES = GAME_NAMES;
 
 /**
  * Return whether a game has a board.
  * @param {string} game
  */
 export function knows(game) {
-  return Boolean(gameData(game)?.board);
+  return gameData(game) !== undefined;
 }
 
 /**
@@ -23,7 +24,7 @@ export function knows(game) {
  * @param {...string} games
  */
 export async function loadBoards(...games) {
-  await Promise.all(games.filter((game) => knows(game) && !loaded.has(game)).map(async (game) => loaded.set(game, await loadPart(game, "board", kit))));
+  await Promise.all(games.filter((game) => knows(game) && !loaded.has(game)).map(async (game) => loaded.set(game, (await loadPart(game, "board", kit)) ?? AnyBoard)));
 }
 
 /**
