@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from games.risk.search.settings import CampaignSettings
 from machine.workers.local import WorkerPool, process_pool
 from protocol import VERSION
 from protocol.errors import UsageFault
-from timeouts import WITHIN
+from timeouts import WITHIN, found_in
 from volumes import examples
 
 PLAIN = {"ARENA_PLAIN": "1"}
@@ -339,11 +338,9 @@ def workers_of(pid: int) -> list[int]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
-def test_a_trial_that_is_stopped_says_so_in_a_line_and_leaves_no_workers(how: signal.Signals) -> None:
+def test_a_trial_that_is_stopped_says_so_in_a_line_and_leaves_no_workers(how: signal.Signals, tmp_path: Path) -> None:
     with started("arena-bot", *DUEL, "equal", "paper", "--starts", "100000", **PLAIN) as process:
-        patient_until = time.monotonic() + WITHIN
-        while not (workers := workers_of(process.pid)) and time.monotonic() < patient_until:
-            time.sleep(0.01)
+        workers = found_in(tmp_path, lambda: workers_of(process.pid) or None)
         for pid in (*workers, process.pid) if how == signal.SIGINT else (process.pid,):  # Ctrl-C reaches all
             os.kill(pid, how)
         out, err = process.communicate(timeout=WITHIN)

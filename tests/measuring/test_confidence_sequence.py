@@ -42,6 +42,7 @@ def test_nobody_can_expect_to_win_against_the_true_mean(chance: float) -> None:
     assert expected == pytest.approx(1)
 
 
+@pytest.mark.no_cover
 @given(scores)
 def test_the_interval_holds_the_mean_and_what_is_outside_has_cost_nineteen_stakes(seen: list[float]) -> None:
     found = confidence_sequence(seen)
@@ -71,6 +72,7 @@ def test_scores_beyond_0_and_1_widen_what_is_bet_on_and_the_interval_stays_withi
     assert confidence_sequence([1.5] * 50) == Interval(1.0, 1.0)
 
 
+@pytest.mark.no_cover
 def test_the_true_mean_is_rarely_ever_outside_however_often_one_looks() -> None:
     """Coins of 0.3 in 200 throws, looked at after each: at most one course in twenty leaves, and some margin."""
     left = 0

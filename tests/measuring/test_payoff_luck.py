@@ -104,6 +104,7 @@ def test_between_players_in_equilibrium_most_of_kuhns_spread_is_the_deal() -> No
     assert less_luck < 0.35 * as_it_came
 
 
+@pytest.mark.no_cover
 def test_the_public_card_of_leduc_is_dealt_luck_too() -> None:
     game = Leduc({"hands": 1})
     lots = random.Random(3)

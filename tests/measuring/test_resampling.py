@@ -27,6 +27,7 @@ def known(pairs: int | None) -> int:
     return pairs
 
 
+@pytest.mark.no_cover
 def test_adjusted_pairs_are_moved_to_the_mean_of_either_hypothesis_wherever_they_were() -> None:
     found = forecast(RealValued, H1, PILOT, 1000, "a")
     for simulated in (found.h0, found.h1):

@@ -152,6 +152,7 @@ PINNED = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("game", "config", "name", "luck"), PINNED)
 def test_a_value_never_changes_under_its_name(game: str, config: dict[str, Any], name: str, luck: float) -> None:
     rules = load_game(game, config)

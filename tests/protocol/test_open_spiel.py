@@ -126,6 +126,7 @@ def their_policy(name: str, strategy: Strategy) -> tuple[Any, Any]:
     return game, policy
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", POKER)
 def test_open_spiel_finds_nothing_to_exploit_in_the_strategies_that_perfect_plays(name: str) -> None:
     rules, start = single_hand(name)

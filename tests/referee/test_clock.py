@@ -167,6 +167,7 @@ def test_what_was_given_before_a_restart_counts() -> None:
 A_TURN = st.tuples(*[st.floats(0, 3)] * 4, st.floats(0, 0.5))
 
 
+@pytest.mark.no_cover
 @given(st.integers(0, 20_000), st.lists(A_TURN, max_size=12))
 def test_no_stall_and_no_delay_gains_more_than_the_clock_says_it_gave_back(
     bank_ms: int, turns: list[tuple[float, ...]]

@@ -140,6 +140,7 @@ def run(table: Table, seen: Seen, steps: Sequence[Step], info: str) -> None:
     seen.look()
 
 
+@pytest.mark.no_cover
 @given(
     game=st.sampled_from([Kuhn, Leduc]),
     who=st.sampled_from([0, 1, None]),
@@ -218,6 +219,7 @@ class Flipped(Dilemma):
 CHOICES = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), SECONDS), min_size=1, max_size=8)
 
 
+@pytest.mark.no_cover
 @given(who=st.sampled_from([0, 1, None]), follows=st.booleans(), choices=CHOICES, back=st.booleans())
 def test_with_noise_what_another_meant_to_play_changes_no_byte(
     who: int | None, follows: bool, choices: list[tuple[int, int, float]], back: bool
@@ -248,6 +250,7 @@ SECRETS = st.one_of(st.none(), st.integers(0, 3))
 """What another bids in the round under way, if anything; at most what it may."""
 
 
+@pytest.mark.no_cover
 @pytest.mark.usefixtures("dibs")
 @given(
     who=st.sampled_from([0, 1, None]),
