@@ -8,7 +8,6 @@ the newest version is published.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import secrets
 from collections import Counter, deque
@@ -21,6 +20,7 @@ import msgspec
 
 from arena.mqtt_connection import MATCH_PLACEHOLDER, MAX_IN_FLIGHT, MqttConnection, MqttConnectSpec, Publication
 from machine.backoff import Backoff
+from machine.event_loop import wait_within
 from machine.host_names import host_of_url
 from protocol.errors import UsageFault
 from protocol.messages import End, FromServer, Start, Turn
@@ -286,8 +286,7 @@ class Feed:
                 self._log_outage(exc)
                 if self._closing.is_set():
                     return
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), backoff.next_delay())
+                await wait_within(self._closing.wait(), backoff.next_delay())
 
     async def close(self) -> None:
         """Publish the queued messages within `flush_timeout_s` seconds, then that the arena is offline."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from machine.standard_streams import fill_descriptors
@@ -76,6 +76,13 @@ async def background_task(work: Coroutine[Any, Any, object]) -> AsyncIterator[No
         await asyncio.wait((task,))
         if not task.cancelled():
             task.result()
+
+
+async def wait_within(work: Awaitable[object], timeout_s: float | None) -> None:
+    """Wait until `work` is done, or cancel it after `timeout_s` seconds."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            await work
 
 
 async def run_until_first(*coroutines: Coroutine[Any, Any, object]) -> None:

@@ -11,6 +11,7 @@ from arena.host.journal import Journal
 from arena.host.recorder import Recorder
 from arena.host.runner import MatchRunner
 from arena.replay.verify import verify_record
+from arena.store.health import Health
 from protocol.messages import End, FromServer
 from referee import record_reader
 from referee.effects import MoveReceived, SeatReady
@@ -45,6 +46,18 @@ class Friend:
                 await self._news.wait()
 
 
+class NotedHealth(Health):
+    """What was told about a match that cannot be recorded: the reason, or None once it can."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str | None] = []
+
+    def set_problem(self, place: str, reason: str | None) -> None:
+        self.told.append(reason)
+        super().set_problem(place, reason)
+
+
 class Room:
     """A runner with two seats taken, and what became of it."""
 
@@ -64,8 +77,7 @@ class Room:
         self._recorder = recorder
         self.finished = asyncio.Event()
         self.finishes = 0
-        self.held: list[str | None] = []
-        self.tried = asyncio.Event()
+        self.health = NotedHealth()
         self.runner = self.made(self.journal.create(self.header.match))
         self.friends = [Friend() for _ in bots]
         for seat, friend in enumerate(self.friends):
@@ -74,11 +86,7 @@ class Room:
     def made(self, journal: Any) -> MatchRunner:
         self.match = Match(self.header, Table(header=self.header).match._seed, Table(header=self.header).match.players)
         at_once = Recorder(lambda: at_once.commit())
-        return MatchRunner(self.match, journal, self._recorder or at_once, self.finish, on_held=self.hold)
-
-    def hold(self, match: str, reason: str | None) -> None:
-        self.held.append(reason)
-        self.tried.set()
+        return MatchRunner(self.match, journal, self._recorder or at_once, self.finish, health=self.health)
 
     def finish(self, runner: MatchRunner) -> None:
         self.finishes += 1

@@ -16,6 +16,7 @@ from pathlib import Path
 from arena.network.listener import ALIVE_PATH
 from arena.network.timeouts import NetworkTimeouts
 from arena.network.tls import Encryption
+from machine.event_loop import wait_within
 from machine.timeouts import scale_timeouts
 
 MIN_FREE_BYTES = 1024 * 1024
@@ -61,9 +62,7 @@ async def wait_for_room(
     servers = [await asyncio.start_server(_answer, sock=one.dup(), **options) for one in sockets]
     try:
         while _find_full_folder(folders) is not None and not stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CHECK_INTERVAL_S):
-                    await stop.wait()
+            await wait_within(stop.wait(), CHECK_INTERVAL_S)
     finally:
         for server in servers:
             server.close()

@@ -22,7 +22,7 @@ from machine import held_signals, standard_streams
 from machine.atomic_write import replacing_file
 from machine.backoff import Backoff
 from machine.cores import excess_warning
-from machine.event_loop import BackgroundTasks, background_task
+from machine.event_loop import BackgroundTasks, background_task, wait_within
 from machine.log_output import configure_logging
 from machine.service_manager import ServiceManager
 from machine.subprocesses import describe_exit, die_with_parent
@@ -154,8 +154,7 @@ class NodeProcess:
             backoff.reset(time.monotonic() - began)
             wait = backoff.next_delay()
             log.warning("node %s %s; it is restarted in %g s", self.name, describe_exit(code), wait)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), wait)
+            await wait_within(stop.wait(), wait)
 
     def send(self, number: signal.Signals) -> None:
         if self._process is not None:

@@ -16,7 +16,7 @@ from arena.commands.certificate import log_no_reload
 from arena.commands.settings import ServerSettings, node_of
 from arena.network.addresses import parse_host_names
 from arena.network.binding import bind_sockets, port_of, url_of
-from arena.processes.process import keep_running
+from arena.processes.process import keep_running, wait_for_exit
 from arena.store.answer_limit import server_timeouts
 from arena.store.database_url import open_database_url
 from arena.store.store import Reader
@@ -141,10 +141,7 @@ async def _end_process(process: Process) -> None:
     """Close a process's standard input, so that it ends. Kill it after a timeout."""
     assert process.stdin is not None
     process.stdin.close()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(SHUTDOWN_TIMEOUT_S):
-            await process.wait()
-    if process.returncode is None:
+    if not await wait_for_exit(process, SHUTDOWN_TIMEOUT_S):
         process.kill()
         await process.wait()
 

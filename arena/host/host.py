@@ -314,7 +314,7 @@ class MatchHost:
             self.recorder,
             self._on_finished,
             self.clients.release_seat,
-            self.health.set_problem,
+            self.health,
             self._broadcaster,
             self._due_queue,
             self.quotas.limits.match_bytes,

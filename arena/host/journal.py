@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -59,7 +59,8 @@ class Journal:
     def __init__(self, folder: Path, *, synced: bool = False, max_open: int | None = None) -> None:
         self.folder = folder
         self._max_open = max_open
-        self._open_count = 0
+        self.open_count = 0
+        """The number of open journals."""
         with os_errors_as(JournalFault, f"the journal's folder {folder} can't be made"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os_errors_as(JournalFault, f"the journals in {folder} can't be mended"):
@@ -72,11 +73,11 @@ class Journal:
         Raise `JournalFault` if it can't be made, or if too many journals are open.
         """
         self._check_limit()
-        return self._open_journal(match, os.O_TRUNC)
+        return MatchJournal(self, match, os.O_TRUNC)
 
     def reopen(self, match: str) -> MatchJournal:
         """Open the journal of a match that resumes after a restart. The limit on open journals does not apply."""
-        return self._open_journal(match, 0)
+        return MatchJournal(self, match, 0)
 
     def close(self) -> None:
         if self.log is not None:
@@ -120,16 +121,8 @@ class Journal:
                 path.unlink(missing_ok=True)
 
     def _check_limit(self) -> None:
-        if self._max_open is not None and self._open_count >= self._max_open:
-            raise JournalFault(f"{self._open_count} matches are under way: the limit of open files is reached")
-
-    def _open_journal(self, match: str, flags: int) -> MatchJournal:
-        opened = MatchJournal(self._path(match), flags, log=self.log, on_closed=self._on_closed)
-        self._open_count += 1
-        return opened
-
-    def _on_closed(self) -> None:
-        self._open_count -= 1
+        if self._max_open is not None and self.open_count >= self._max_open:
+            raise JournalFault(f"{self.open_count} matches are under way: the limit of open files is reached")
 
     def _path(self, match: str) -> Path:
         return journal_path(self.folder, match)
@@ -142,10 +135,10 @@ def _preview(data: bytes) -> str:
 class MatchJournal:
     """The open journal of one match."""
 
-    def __init__(self, path: Path, flags: int, *, log: CommitLog | None, on_closed: Callable[[], None]) -> None:
-        self._path = path
-        self._on_closed = on_closed
-        self._log = log
+    def __init__(self, journal: Journal, match: str, flags: int) -> None:
+        self._journal = journal
+        self._path = path = journal_path(journal.folder, match)
+        self._log = log = journal.log
         with os_errors_as(JournalFault, f"the journal {path} can't be opened"):
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
             self.size_bytes = os.fstat(self._file).st_size
@@ -158,6 +151,7 @@ class MatchJournal:
                 except OSError:
                     os.close(self._file)
                     raise
+        journal.open_count += 1
 
     def write(self, data: bytes) -> None:
         """Append lines, all or none, and sync them if there is a commit log. Raise `JournalFault` on failure."""
@@ -246,4 +240,4 @@ class MatchJournal:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-            self._on_closed()
+            self._journal.open_count -= 1

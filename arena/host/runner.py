@@ -17,6 +17,7 @@ from arena.host.finished_match import FinishedMatch
 from arena.host.journal import JournalFault, MatchJournal
 from arena.host.recorder import Recorder
 from arena.host.work_queue import WorkQueue
+from arena.store.health import Health
 from machine.log_output import log_fields
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import Fault
@@ -104,10 +105,9 @@ class MatchRunner:
     end. The `recorder` writes the lines of an event at the end of the turn of the event loop. Until then, none of the
     event's messages are sent, and new events wait in a backlog.
 
-    If recording fails, it is tried again every `retry_delay_s`, and the clocks stand still meanwhile. `on_held` is
-    called with the match id and the reason then, and with the id and None when the match continues. A match whose
-    config is not a preset's is called off when its journal exceeds `max_journal_bytes`. `due_queue` handles expired
-    clocks, a few in each turn of the event loop.
+    If recording fails, it is tried again every `retry_delay_s`, and the clocks stand still meanwhile. Until it
+    succeeds, the match is a problem of the host's `health`. A match whose config is not a preset's is called off when
+    its journal exceeds `max_journal_bytes`. `due_queue` handles expired clocks, a few in each turn of the event loop.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class MatchRunner:
         recorder: Recorder,
         on_finished: Callable[[MatchRunner], None],
         on_released: Callable[[MatchRunner, int], None] = lambda runner, seat: None,
-        on_held: Callable[[str, str | None], None] = lambda match, reason: None,
+        health: Health | None = None,
         broadcaster: Broadcaster | None = None,
         due_queue: WorkQueue | None = None,
         max_journal_bytes: float = math.inf,
@@ -150,7 +150,7 @@ class MatchRunner:
         self._due_queue = due_queue or WorkQueue()
         self._finish = on_finished
         self._release = on_released
-        self._held = on_held
+        self._health = health or Health()
         self._pending_effects: list[Effect] | None = None
         """The effects that wait until their lines are recorded; None if there are none."""
         self.lines = b""
@@ -433,7 +433,7 @@ class MatchRunner:
 
     def _retry_recording(self, fault: JournalFault) -> None:
         """Hold the match, and try again after `retry_delay_s` to record it."""
-        self._held(self.id, str(fault))
+        self._health.set_problem(self.id, str(fault))
         if self._recording_fails and not self._seats_know_failure:
             self._seats_know_failure = True
             text = "the arena can't record this match at present: its clocks are stopped, and it resumes by itself"
@@ -449,7 +449,7 @@ class MatchRunner:
         backlog, self._backlog = self._backlog, None
         failed, self._recording_fails, self._seats_know_failure = self._recording_fails, False, False
         if failed:
-            self._held(self.id, None)
+            self._health.set_problem(self.id, None)
             held = self._loop.time() - self._waiting_since
         try:
             self._perform_effects(effects)

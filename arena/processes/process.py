@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from arena.processes.launch_spec import LISTENING_MESSAGE, TERMINATE_MESSAGE, LaunchSpec
 from machine.backoff import Backoff
+from machine.event_loop import wait_within
 from machine.keeper import FAILED_MESSAGE, STARTED_MESSAGE
 from machine.subprocesses import describe_exit
 from protocol.display import escape_unprintable
@@ -244,9 +245,7 @@ async def _read_answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[
 
 async def wait_for_exit(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
     """Wait up to `timeout_s` seconds for a process to end, and return whether it has ended."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(timeout_s):
-            await process.wait()
+    await wait_within(process.wait(), timeout_s)
     return process.returncode is not None
 
 

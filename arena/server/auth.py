@@ -5,7 +5,6 @@ registered again.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
 import logging
 import math
@@ -28,6 +27,7 @@ from arena.store.registry import (
     update_last_seen,
 )
 from arena.store.tokens import generate_token, hash_token
+from machine.event_loop import wait_within
 from machine.timestamps import utc_now
 from machine.token_bucket import TokenBucket
 from protocol import error_codes
@@ -125,9 +125,7 @@ class LastSeen:
     async def _write(self) -> None:
         try:
             while self._seen:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(WRITE_DELAY_S):
-                        await self._closing.wait()
+                await wait_within(self._closing.wait(), WRITE_DELAY_S)
                 seen, self._seen = self._seen, {}
                 try:
                     await self._store.write(update_last_seen, seen)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import bisect
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from arena.store.nodes import BotGone, MatchInProgress, begin_matches
 from arena.store.store import Store
 from arena.store.stored_match import StoredMatch
 from machine.backoff import Backoff
+from machine.event_loop import wait_within
 from machine.histogram import Histogram
 from machine.log_output import log_fields
 from protocol.errors import Fault
@@ -275,8 +275,7 @@ class AsyncStore:
             self._queued_matches, self._queued_starts = [], []
             return
         self.health.set_problem("store", f"results can't be stored: {exc}")
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._is_stopping.wait(), backoff.next_delay())
+        await wait_within(self._is_stopping.wait(), backoff.next_delay())
 
     def _set_aside_match(self, queued: _QueuedMatch, exc: Exception) -> None:
         """Retry a match later that is no longer in the queue, because it cannot be stored but others can."""

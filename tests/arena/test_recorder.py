@@ -186,9 +186,9 @@ async def test_a_match_that_can_not_be_synced_is_held_and_goes_on_when_it_can(tm
     await advance(HostTimeouts().record_retry_delay_s)
     error = await room.friends[1].until(Error)
     assert "can't record this match at present" in error.message
-    assert "can't be synced: Input/output error" in str(room.held[0])
+    assert "can't be synced: Input/output error" in str(room.health.told[0])
     disk.fails = False
     await advance(HostTimeouts().record_retry_delay_s)
     assert (await room.friends[1].until(Turn)).ply == 1
-    assert room.held[-1] is None
+    assert room.health.told[-1] is None
     assert [line.event.ply for line in lines(room)] == [0]

@@ -46,13 +46,13 @@ async def test_while_the_disk_is_full_a_match_is_held_and_then_it_goes_on_as_if_
         room.play()
         assert [len(friend.told) for friend in room.friends] == told
         await advance(60.0)
-        assert len(room.held) == 61, "at once and every second"
+        assert len(room.health.told) == 61, "at once and every second"
     await advance(RETRY_DELAY_S)
-    assert "No space left on device" in str(room.held[0])
+    assert "No space left on device" in str(room.health.told[0])
     turn = await room.friends[0].until(Turn)
     while turn.ply < 2:
         turn = await room.friends[0].until(Turn)
-    assert room.held[-1] is None
+    assert room.health.told[-1] is None
     assert turn.clock[0] == 500
     assert [line.event.ply for line in room.journal.read("m-1") if isinstance(line, Ply)] == [0, 1]
     room.play()
@@ -143,7 +143,7 @@ async def test_a_match_that_is_held_and_stopped_goes_on_from_what_was_recorded(t
         room.runner.stop()
     await advance(2 * RETRY_DELAY_S)
     assert room.journal.read("m-1") == before
-    assert len(room.held) == 1
+    assert len(room.health.told) == 1
 
 
 @pytest.mark.parametrize("kind", [Resignation, Forfeit])
