@@ -17,7 +17,8 @@ T = TypeVar("T")
 def read_row(kind: type[T], row: Row[Any], **further: Any) -> T:
     """Return the `kind` that a row holds. Fields that are not columns, or have another form, are given by name."""
     names, truths = _fields(kind)  # type: ignore[arg-type]
-    fields = {name: getattr(row, name) for name in names if name not in further}
+    columns = row._mapping  # it takes less time than the attributes of a row
+    fields = {name: columns[name] for name in names if name not in further}
     for name in truths:
         if name in fields:
             fields[name] = bool(fields[name])
