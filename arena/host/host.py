@@ -247,6 +247,8 @@ class MatchHost:
             self.events.log_refused(connection.address, "no hello in time", code=NO_HELLO_LABEL)
             connection.start_close(NO_HELLO, "no hello in time")
             return None
+        if frame is None:
+            return None
         connection.slot.end_waiting()
         self._waiting_since[connection] = self._clock()
         try:

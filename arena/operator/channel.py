@@ -53,7 +53,7 @@ class Channel:
     async def serve(self, connection: Connection) -> None:
         """Serve one admitted operator's connection until its end."""
         connection.slot.end_waiting()
-        connection.protocol.max_message_size = MAX_REQUEST_BYTES
+        connection.set_max_message_bytes(MAX_REQUEST_BYTES)
         tasks: dict[asyncio.Task[None], OperationHandler] = {}
         self.connection_count += 1
         try:
