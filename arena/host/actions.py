@@ -12,7 +12,7 @@ from protocol import error_codes
 from protocol.errors import MalformedMessage
 from protocol.games import game_names
 from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected, Resign, Unwatch, Warming, Watch
-from referee.effects import MoveReceived, Resignation, SeatReady
+from referee.effects import MoveReceived, Resignation, SeatReady, SendDelay
 
 EVERY_MATCH = "*"
 """The match id in a `watch` that subscribes to the starts and ends of all matches."""
@@ -24,13 +24,23 @@ match except its plies, from the seek to the storage of the result.
 """
 
 
-def handle_message(clients: ClientRegistry, session: ClientSession, message: ClientMessage) -> None:
-    """Handle a message from a client. Seeks go to `clients.handler`. Raise `BotFault` if the message is not allowed."""
-    action = _MESSAGE_HANDLERS.get(type(message))
-    if action is None:
-        clients.handler.handle_message(session, message)
-    else:
-        action(clients, session, message)
+class ClientActions:
+    """Handles the messages of the clients of a host. Seeks go to `clients.handler`."""
+
+    def __init__(self, clients: ClientRegistry) -> None:
+        self._clients = clients
+
+    def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
+        action = _MESSAGE_HANDLERS.get(type(message))
+        if action is None:
+            self._clients.handler.handle_message(session, message)
+        else:
+            action(self._clients, session, message)
+
+    def on_late_write(self, session: ClientSession, sent_after: float, written_at: float) -> None:
+        """Report to the matches of a bot that messages to it were written late."""
+        for runner, seat in self._clients.seats_of(session):
+            runner.receive(SendDelay(seat, sent_after, written_at))
 
 
 def _refuse_second_hello(clients: ClientRegistry, session: ClientSession, message: Hello) -> None:

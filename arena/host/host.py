@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
-from arena.host.actions import handle_message
+from arena.host.actions import ClientActions
 from arena.host.broadcast import Broadcaster
 from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
@@ -110,6 +110,7 @@ class MatchHost:
         self.events = EventLog(handler.record_incident)
         self._broadcaster = Broadcaster()
         self.clients = ClientRegistry(handler, self.quotas, self._broadcaster)
+        self._actions = ClientActions(self.clients)
         self.listener = Listener(
             self._serve,
             Admission(access or Access(), self.events.log_refused),
@@ -228,7 +229,7 @@ class MatchHost:
             return
         self.spectator_count += session.bot is None
         try:
-            await connection.deliver_messages(session.receive, session.awaited)
+            await connection.deliver_messages(session)
         finally:
             self.spectator_count -= session.bot is None
             self.clients.remove_session(session)
@@ -283,13 +284,12 @@ class MatchHost:
             _refuse(connection, codec, later, RESTARTING)
             return None
         bot = identity.bot
-        acting = partial(handle_message, self.clients)
         session = ClientSession(
             connection,
             codec,
             hello,
             bot,
-            acting,
+            self._actions,
             identity.token_hash,
             is_person=identity.person,
             display=identity.display,

@@ -13,7 +13,7 @@ import struct
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 from websockets.frames import CloseCode, Opcode
 from websockets.frames import Frame as WebSocketFrame
@@ -108,6 +108,22 @@ class CloseInfo(NamedTuple):
     by_arena: bool
 
 
+class Receiver(Protocol):
+    """The receiver of a connection's messages."""
+
+    @property
+    def awaited(self) -> Collection[object]:
+        """The messages that the arena awaits from the client now; empty if there are none."""
+
+    def receive(self, frame: Frame) -> bool:
+        """Handle a message. Return whether the arena awaited it."""
+
+    def on_late_write(self, previous: float, now: float) -> None:
+        """Handle a write that came too late because the event loop was delayed. The arguments are the times of the
+        previous write and of this write.
+        """
+
+
 class Connection(asyncio.Protocol):
     """A WebSocket connection whose input is processed in fair turns. It is cut off if its peer does not read.
 
@@ -153,10 +169,6 @@ class Connection(asyncio.Protocol):
         self._unread_by_peer = 0
         self._is_flush_queued = False
         self._flushed_at = 0.0
-        self.on_late_write: Callable[[float, float], None] | None = None
-        """A function called with the times of the previous write and of this write, if the event loop delayed this
-        write for too long.
-        """
         self._tls_mismatch = tls_mismatch
         self._scheduler = scheduler
         self._clock = scheduler.clock
@@ -185,8 +197,7 @@ class Connection(asyncio.Protocol):
         stops until then.
         """
         self._ended = asyncio.Event()
-        self._receive: Callable[[Frame], bool] | None = None
-        self._awaited: Collection[object] = ()
+        self._receiver: Receiver | None = None
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
         """Counts in the piece of input being processed: `_awaited_count` of messages that the arena awaits,
         `_unawaited_count` of other messages, and `_pushed_bytes` of bytes sent in reply.
@@ -230,16 +241,12 @@ class Connection(asyncio.Protocol):
         self._cpu_budget.charge(HELLO_COST_S, self._clock())
         return message
 
-    async def deliver_messages(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
-        """Pass each message from now on to `receive`, until the connection is closed.
-
-        `receive` returns whether the arena awaited the message. The arena keeps the collection `awaited` up to date: it
-        is empty if no message is awaited.
-        """
-        self._receive, self._awaited = receive, awaited
+    async def deliver_messages(self, receiver: Receiver) -> None:
+        """Pass each message from now on to `receiver`, until the connection is closed."""
+        self._receiver = receiver
         now = self._clock()
         while self._early_messages:
-            receive(self._early_messages.popleft())
+            receiver.receive(self._early_messages.popleft())
         self._cpu_budget.charge(self._clock() - now, now)
         self._schedule_reading()
         await self.wait_closed()
@@ -287,7 +294,8 @@ class Connection(asyncio.Protocol):
         # Nearly all moves take this path, so each call here adds to the cost of a ply.
         size = len(data)
         self._scheduler.received_bytes += size
-        if self._awaited and not self._unread and size <= READ_CHUNK_BYTES:
+        receiver = self._receiver
+        if receiver is not None and receiver.awaited and not self._unread and size <= READ_CHUNK_BYTES:
             now = self._clock()
             if self._cpu_budget.throttled_until <= now and self._ahead_budget.throttled_until <= now:
                 message = self.protocol.try_decode(data)
@@ -295,9 +303,8 @@ class Connection(asyncio.Protocol):
                     self._process_piece(data, now, ahead=True)
                     return
                 self._pushed_bytes = 0
-                assert self._receive is not None
                 try:
-                    asked = self._receive(message)
+                    asked = receiver.receive(message)
                 except Exception:
                     self._fail()
                     asked = False
@@ -343,7 +350,8 @@ class Connection(asyncio.Protocol):
     def _is_awaited(self, now: float) -> bool:
         """Return whether the arena awaits a message of this client and the client's CPU budgets are not used up."""
         return (
-            bool(self._awaited)
+            self._receiver is not None
+            and bool(self._receiver.awaited)
             and self._cpu_budget.throttled_until <= now
             and self._ahead_budget.throttled_until <= now
         )
@@ -355,7 +363,7 @@ class Connection(asyncio.Protocol):
         """
         if not self._is_answered:
             return self._request.done()
-        return len(self._early_messages) >= MAX_EARLY_MESSAGES and self._receive is None and self.protocol.is_open
+        return len(self._early_messages) >= MAX_EARLY_MESSAGES and self._receiver is None and self.protocol.is_open
 
     def _schedule_reading(self) -> None:
         """Schedule a turn for unread input. It comes before the input of other clients if the arena awaits a message of
@@ -429,13 +437,13 @@ class Connection(asyncio.Protocol):
             self.start_close(CloseCode.INVALID_DATA, f"{exc.reason} at position {exc.start}")
 
     def _handle_message(self, message: Frame) -> None:
-        if self._receive is None:
+        if self._receiver is None:
             self._unawaited_count += 1
             if self._first_message.done():
                 self._early_messages.append(message)
             else:
                 self._first_message.set_result(message)
-        elif self._receive(message):
+        elif self._receiver.receive(message):
             self._awaited_count += 1
         else:
             self._unawaited_count += 1
@@ -482,10 +490,10 @@ class Connection(asyncio.Protocol):
             return
         self.transport.writelines(output)
         output.clear()
-        if now - queued > STALL_THRESHOLD_S and self.on_late_write is not None:
-            self.on_late_write(self._flushed_at, now)
+        if now - queued > STALL_THRESHOLD_S and self._receiver is not None:
+            self._receiver.on_late_write(self._flushed_at, now)
         self._flushed_at = now
-        if self._is_queued and self._awaited:  # an awaited answer must not wait for its turn behind other input
+        if self._is_queued:  # an awaited answer must not wait for its turn behind other input
             self._schedule_reading()
         if self.is_write_paused:
             self._limit_write_buffer(self.transport.get_write_buffer_size())

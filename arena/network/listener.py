@@ -176,6 +176,8 @@ class Listener:
                 await self._serve_open(connection)
         except TimeoutError:
             pass
+        except Exception:
+            log.exception("a connection failed")
         finally:
             self._end_handshake(connection)
             self.connections.discard(connection)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+from collections.abc import Collection
 from http import HTTPStatus
 from typing import Any
 
@@ -78,7 +79,9 @@ class Wire(asyncio.Transport):
 
 
 class Receiver:
-    """A connection that always awaits something, and messages that it passed on."""
+    """A connection of which something is always awaited, and messages that it passed on."""
+
+    awaited: Collection[object] = ("a move",)
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -107,13 +110,16 @@ class Receiver:
         receiver.connection.respond(request, None)
         assert receiver.wire.written.endswith(b"\r\n\r\n")
         receiver.wire.written = b""
-        receiver._tasks.start(receiver.connection.deliver_messages(receiver.receive, ("a move",)))
+        receiver._tasks.start(receiver.connection.deliver_messages(receiver))
         await asyncio.sleep(0)
         return receiver
 
     def receive(self, message: codec.Frame) -> bool:
         self.got.append(message)
         return True
+
+    def on_late_write(self, previous: float, now: float) -> None:
+        """Nothing depends on it."""
 
     async def feed(self, piece: bytes) -> None:
         self.connection.data_received(piece)
