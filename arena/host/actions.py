@@ -31,11 +31,13 @@ class ClientActions:
         self._clients = clients
 
     def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
-        action = _MESSAGE_HANDLERS.get(type(message))
-        if action is None:
-            self._clients.handler.handle_message(session, message)
+        clients = self._clients
+        if type(message) is Move:
+            _handle_move(clients, session, message)
+        elif type(message) in _MESSAGE_HANDLERS:
+            _MESSAGE_HANDLERS[type(message)](clients, session, message)
         else:
-            action(self._clients, session, message)
+            clients.handler.handle_message(session, message)
 
     def on_late_write(self, session: ClientSession, sent_after: float, written_at: float) -> None:
         """Report to the matches of a bot that messages to it were written late."""
@@ -71,7 +73,9 @@ def _handle_move(clients: ClientRegistry, session: ClientSession, message: Move)
         return
     runner, seat = place
     runner.receive(
-        MoveReceived(seat, message.ply, message.move, message.info, session.round_trip_s, session.connection.unread_s)
+        MoveReceived(
+            seat, message.ply, message.move, message.info, session.round_trip_s, session.connection.measure_unread_s()
+        )
     )
 
 
@@ -132,11 +136,10 @@ def require_bot(session: ClientSession) -> str:
 _MESSAGE_HANDLERS: dict[type[ClientMessage], Callable[[ClientRegistry, ClientSession, Any], None]] = {
     Hello: _refuse_second_hello,
     Ready: _handle_ready,
-    Move: _handle_move,
     Resign: _handle_resign,
     Watch: _handle_watch,
     Unwatch: _handle_unwatch,
     List: _handle_list,
     Warming: _warming,
 }
-"""The function that handles each type of message from a client, except seeks."""
+"""The function that handles each type of message from a client, except moves and seeks."""

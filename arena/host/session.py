@@ -134,11 +134,12 @@ class ClientSession:
         asked = False
         try:
             message = self._codec.decode_client(frame)
-            if type(message) is Move or type(message) is Ready:
-                place = message.match if type(message) is Move else (message.match,)
-                if place in self.awaited:
-                    self.awaited.remove(place)
-                    asked = True
+            if type(message) is Move and message.match in self.awaited:
+                self.awaited.remove(message.match)
+                asked = True
+            elif type(message) is Ready and (message.match,) in self.awaited:
+                self.awaited.remove((message.match,))
+                asked = True
             self._handler.handle_message(self, message)
         except BotFault as fault:
             ref = message.match if isinstance(message, Watch) else getattr(message, "id", None)

@@ -135,6 +135,14 @@ class Connection(asyncio.Protocol):
     write buffer is limited, and a pause in writing has a timeout.
     """
 
+    __slots__ = (
+        "_address", "_ahead_budget", "_awaited_count", "_awaited_pong", "_clock", "_close_timeout", "_cpu_budget",
+        "_early_messages", "_ended", "_first_message", "_flushed_at", "_flusher", "_has_given_up", "_is_answered",
+        "_is_flush_queued", "_is_partial_text", "_is_queued", "_is_queued_ahead", "_is_reading", "_keepalive_timer",
+        "_loop", "_on_connected", "_partial_message", "_pinged_at", "_pushed_bytes", "_receiver", "_request",
+        "_scheduler", "_timeouts", "_tls_mismatch", "_unawaited_count", "_unread", "_unread_by_peer",
+        "_write_timeout", "is_write_paused", "protocol", "slot", "subprotocol", "transport",
+    )  # fmt: skip  # with more than 30 attributes, an instance without slots is slow in Python 3.11
     transport: asyncio.Transport
 
     def __init__(
@@ -296,7 +304,8 @@ class Connection(asyncio.Protocol):
         self._scheduler.received_bytes += size
         receiver = self._receiver
         if receiver is not None and receiver.awaited and not self._unread and size <= READ_CHUNK_BYTES:
-            now = self._clock()
+            clock = self._clock
+            now = clock()
             if self._cpu_budget.throttled_until <= now and self._ahead_budget.throttled_until <= now:
                 message = self.protocol.try_decode(data)
                 if message is None:
@@ -309,7 +318,7 @@ class Connection(asyncio.Protocol):
                     self._fail()
                     asked = False
                 if not asked:
-                    self._charge(now, self._clock(), ahead=True)
+                    self._charge(now, clock(), ahead=True)
                 return
         if not self._is_answered and data.startswith(TLS_PREFIX):  # no HTTP request starts like this
             self._tls_mismatch.log_unexpected_tls(self.slot.address)
@@ -546,9 +555,8 @@ class Connection(asyncio.Protocol):
         """The minimum round trip time of the connection in seconds; 0 if unknown."""
         return min_round_trip_s(self.transport)
 
-    @property
-    def unread_s(self) -> float | None:
-        """The seconds for which the last input had waited unread; None if unknown.
+    def measure_unread_s(self) -> float | None:
+        """Return the seconds for which the last input had waited unread; None if unknown.
 
         It counts as 0 if the input came within `STALL_THRESHOLD_S` of the last write, or if the event loop polled the
         socket within that time. Otherwise the kernel is asked.

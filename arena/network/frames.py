@@ -41,19 +41,23 @@ _MIN_MEDIUM_BYTES, _MIN_LARGE_BYTES = 126, 65536
 `_MIN_LARGE_BYTES` on, it has eight (RFC 6455, 5.2).
 """
 _medium_header, _large_header = struct.Struct("!BBH").pack, struct.Struct("!BBQ").pack
-_SMALL_HEADERS = [bytes((_FINAL_BINARY_BYTE, size)) for size in range(_MIN_MEDIUM_BYTES)]
-"""The header of a small frame that has a whole binary message, by payload size."""
+_MASKED_HEADERS = [b"none"] * _MIN_HEADER_BYTES + [
+    bytes((_FINAL_BINARY_BYTE, _MASK_BIT | size)) for size in range(_MIN_MEDIUM_BYTES)
+]
+"""The first two bytes of a client's small frame with a whole binary message, by the size of the frame."""
+_MASKED_MEDIUM_HEADER = bytes((_FINAL_BINARY_BYTE, _MASK_BIT | 126))
+"""The first two bytes of such a frame if two more bytes have the length."""
 
 
 def make_frame(message: Frame) -> bytes:
     """Return a message as one WebSocket frame: final, unmasked and uncompressed, like all frames from the arena."""
     first, data = (_FINAL_BINARY_BYTE, message) if isinstance(message, bytes) else (_FINAL_TEXT_BYTE, message.encode())
     size = len(data)
-    if size >= _MIN_LARGE_BYTES:
-        return _large_header(first, 127, size) + data
-    if size >= _MIN_MEDIUM_BYTES:
+    if size < _MIN_MEDIUM_BYTES:
+        return bytes((first, size)) + data
+    if size < _MIN_LARGE_BYTES:
         return _medium_header(first, 126, size) + data
-    return (_SMALL_HEADERS[size] if first == _FINAL_BINARY_BYTE else bytes((first, size))) + data
+    return _large_header(first, 127, size) + data
 
 
 class FastProtocol:
@@ -69,8 +73,8 @@ class FastProtocol:
         """The data to write, in order. An empty string, which is always the last, stands for the end of the stream."""
         self.is_open = library.state is State.OPEN
         """True from the answer that accepts the request to the first close frame."""
-        self._is_between_messages = self.is_open
-        """True if the last message is complete and no byte of the next message has arrived."""
+        self._is_ready = self.is_open
+        """True if the connection is open, the last message is complete and no byte of the next message has arrived."""
         self._is_in_message = False
         """True if the last data frame was not the final one of its message."""
         self._partial_header = b""
@@ -83,13 +87,12 @@ class FastProtocol:
 
         Return None if `data` must go to `receive_data`. `data` must not be longer than the maximum size of a message.
         """
-        size = len(data)
-        if not self._is_between_messages or size < 6 or data[0] != _FINAL_BINARY_BYTE or not self.is_open:
+        if not self._is_ready:
             return None
-        length = data[1] - _MASK_BIT
-        if length == size - 6 and length < _MIN_MEDIUM_BYTES:
-            return apply_mask(data[6:], data[2:6])
-        if length == 126 and size >= _MIN_MEDIUM_BYTES + 8 and (data[2] << 8 | data[3]) == size - 8:
+        size = len(data)
+        if size < len(_MASKED_HEADERS):
+            return apply_mask(data[6:], data[2:6]) if data.startswith(_MASKED_HEADERS[size]) else None
+        if data.startswith(_MASKED_MEDIUM_HEADER) and (data[2] << 8 | data[3]) == size - 8 >= _MIN_MEDIUM_BYTES:
             return apply_mask(data[8:], data[4:8])
         return None
 
@@ -119,7 +122,7 @@ class FastProtocol:
         response = self._library.accept(request) if refusal is None else refusal
         self._library.send_response(response)
         self._collect()
-        self._is_between_messages = self.is_open
+        self._is_ready = self.is_open
         return response.headers.get("Sec-WebSocket-Protocol")
 
     def send_close(self, code: int, reason: str) -> None:
@@ -148,6 +151,7 @@ class FastProtocol:
     def _collect(self) -> None:
         self.output += self._library.data_to_send()
         self.is_open = self._library.state is State.OPEN
+        self._is_ready &= self.is_open
 
     def _follow(self, data: bytes) -> None:
         """Find out where the frames in `data` end. The library checks them: after a wrong one, nothing is read."""
@@ -164,4 +168,4 @@ class FastProtocol:
                 self._is_in_message = not data[at] & _FINAL_BIT
             at = begin + length
         self._partial_header, self._payload_left = data[at:], max(at - size, 0)
-        self._is_between_messages = at == size and not self._is_in_message
+        self._is_ready = at == size and not self._is_in_message
