@@ -521,7 +521,10 @@ class MatchRunner:
             if type(effect) is SendToSeat:
                 peer = self._seats[effect.seat]
                 if peer is not None:
-                    self._send(peer, effect.message)
+                    try:
+                        peer.send(effect.message)
+                    except Exception:
+                        self._log_send_error(effect.message)
             elif type(effect) is SetDeadline:
                 self._set_deadline(effect.time)
             elif type(effect) is ReleaseSeat:

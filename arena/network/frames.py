@@ -41,10 +41,12 @@ _MIN_MEDIUM_BYTES, _MIN_LARGE_BYTES = 126, 65536
 `_MIN_LARGE_BYTES` on, it has eight (RFC 6455, 5.2).
 """
 _medium_header, _large_header = struct.Struct("!BBH").pack, struct.Struct("!BBQ").pack
-_MASKED_HEADERS = [b"none"] * _MIN_HEADER_BYTES + [
+_MASKED_HEADERS = [bytes(_MIN_HEADER_BYTES)] * _MIN_HEADER_BYTES + [
     bytes((_FINAL_BINARY_BYTE, _MASK_BIT | size)) for size in range(_MIN_MEDIUM_BYTES)
 ]
-"""The first two bytes of a client's small frame with a whole binary message, by the size of the frame."""
+"""The first two bytes of a client's small frame with a whole binary message, by the size of the frame. For smaller
+sizes than a frame has, it is more than any data of that size begin with.
+"""
 _MASKED_MEDIUM_HEADER = bytes((_FINAL_BINARY_BYTE, _MASK_BIT | 126))
 """The first two bytes of such a frame if two more bytes have the length."""
 
