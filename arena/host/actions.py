@@ -32,8 +32,14 @@ class ClientActions:
 
     def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
         clients = self._clients
-        if type(message) is Move:
-            _handle_move(clients, session, message)
+        if type(message) is Move:  # nearly all messages are moves
+            place = clients.find_seat(session, message.match)
+            if place is None:
+                _refuse_move(session, message)
+                return
+            runner, seat = place
+            unread_s = session.connection.measure_unread_s()
+            runner.receive(MoveReceived(seat, message.ply, message.move, message.info, session.round_trip_s, unread_s))
         elif type(message) in _MESSAGE_HANDLERS:
             _MESSAGE_HANDLERS[type(message)](clients, session, message)
         else:
@@ -64,19 +70,10 @@ def _handle_ready(clients: ClientRegistry, session: ClientSession, message: Read
     runner.receive(SeatReady(seat, bytes.fromhex(message.nonce or "")))
 
 
-def _handle_move(clients: ClientRegistry, session: ClientSession, message: Move) -> None:
-    place = clients.find_seat(session, message.match)
-    if place is None:
-        require_bot(session)
-        text = f"you are in no match {message.match!r}: it is over, or you never played in it"
-        session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
-        return
-    runner, seat = place
-    runner.receive(
-        MoveReceived(
-            seat, message.ply, message.move, message.info, session.round_trip_s, session.connection.measure_unread_s()
-        )
-    )
+def _refuse_move(session: ClientSession, message: Move) -> None:
+    require_bot(session)
+    text = f"you are in no match {message.match!r}: it is over, or you never played in it"
+    session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
 
 
 def _handle_resign(clients: ClientRegistry, session: ClientSession, message: Resign) -> None:
