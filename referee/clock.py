@@ -83,7 +83,8 @@ class TimeBanks(Struct, frozen=True, gc=False):
             used -= by / 1000
             given = _replace_at(given, seat, had + by)
         left = self.banks_s[seat] - used
-        banks = _replace_at(self.banks_s, seat, (left if left > 0.0 else 0.0) + self.increment_s)
+        left = (left if left > 0.0 else 0.0) + self.increment_s
+        banks = _replace_at(self.banks_s, seat, left)
         others = NO_RUNNING_BANKS if len(running) == 1 else _remove_seat(running, seat)
         return TimeBanks(banks, self.increment_s, self.max_compensation_ms, given, others)
 
@@ -170,6 +171,8 @@ def _remove_seat(running: Mapping[int, float], stopped: int) -> dict[int, float]
 
 
 def _replace_at(values: tuple[T, ...], index: int, value: T) -> tuple[T, ...]:
+    if len(values) == 2:
+        return (values[0], value) if index else (value, values[1])
     put = list(values)
     put[index] = value
     return tuple(put)

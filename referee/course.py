@@ -84,7 +84,10 @@ class Course(Struct, frozen=True, gc=False):
         """
         state, deal = self.game.initial(Dice(self.key, 0))
         if deal is None:
-            return self._with_state(self.digest, state, self.game.encode_state(state), self.unreported_strikes), None
+            wire = self.game.encode_state(state)
+            to_move = wire["to_move"]
+            to_move = tuple(to_move) if type(to_move) is list else to_move
+            return replace(self, state=state, ply=wire["ply"], to_move=to_move, encoded_state=wire), None
         return self._apply_event(state, deal)
 
     def is_awaited(self, seat: int) -> bool:
@@ -198,28 +201,25 @@ class Course(Struct, frozen=True, gc=False):
     def _apply_event(self, state: Any, event: Event) -> tuple[Course, Event]:
         if self.unreported_strikes is not None:
             event = replace(event, strikes=list(self.unreported_strikes))
-        wire = self.game.encode_state(state)
-        digest = self.digest
-        previous = digest + make_salt(self.key, digest) if self.game.hidden else digest
-        return self._with_state(next_digest(previous, event, wire), state, wire, None), event
-
-    def _with_state(self, digest: bytes, state: Any, wire: dict[str, Any], strikes: tuple[int, ...] | None) -> Course:
+        game, previous = self.game, self.digest
+        wire = game.encode_state(state)
+        if game.hidden:
+            previous += make_salt(self.key, previous)
         to_move = wire["to_move"]
-        if type(to_move) is list:
-            to_move = tuple(to_move)
-        return Course(
-            self.game,
+        after = Course(
+            game,
             self.key,
-            digest,
+            next_digest(previous, event, wire),
             state,
             wire["ply"],
-            to_move,
+            tuple(to_move) if type(to_move) is list else to_move,
             wire,
             self.dropped_out,
             False,
             NO_SEALED_MOVES,
-            strikes,
+            None,
         )
+        return after, event
 
     @property
     def _simultaneous_game(self) -> SimultaneousGame[Any, Any]:

@@ -235,7 +235,8 @@ class Match:
 
     def _on_move(self, event: MoveReceived, now: float) -> list[Effect]:
         standing, seat, waited = self.standing, event.seat, event.waited_s or 0.0
-        course, clock = standing.current_course, standing.clock
+        course, clock = standing.course, standing.clock
+        assert course is not None  # `current_course` would take a call at each ply
         if event.ply != course.ply or (seat != course.to_move and not course.is_awaited(seat)):
             return self._reject_misplaced(event)
         if event.waited_s is not None and clock.is_late(seat, now - waited):
@@ -380,8 +381,12 @@ class Match:
         if type(to_move) is not int:
             standing.clock = standing.clock.start_all(course.awaited_seats, now)
             return [self._next_deadline()]
-        standing.clock = clock = standing.clock.start(to_move, now)
-        return [self._next_deadline() if standing.disconnected_since else SetDeadline(now + clock.banks_s[to_move])]
+        return [self._start_clock(to_move, now)]
+
+    def _start_clock(self, seat: int, now: float) -> SetDeadline:
+        standing = self.standing
+        standing.clock = clock = standing.clock.start(seat, now)
+        return self._next_deadline() if standing.disconnected_since else SetDeadline(now + clock.banks_s[seat])
 
     def _on_ready_timeout(self, event: DeadlineReached, now: float) -> list[Effect]:
         standing = self.standing
@@ -465,9 +470,10 @@ class Match:
         the start of the round, because newer clocks would reveal who has chosen.
         """
         standing = self.standing
-        course = standing.current_course
+        course = standing.course
+        assert course is not None
         seat = course.to_move
-        if seat is None or course.is_over:
+        if seat is None or (line is None and course.is_over):
             return self._finish(now)
         if type(seat) is not int or seat == CHANCE:
             if course.is_due:
@@ -476,8 +482,8 @@ class Match:
                 standing.round_start_ms = standing.clock.milliseconds_left(now)
             return self._ask_round(now)
         clock_ms, digest = self._clocks_and_digest(now) if line is None else (line.clock, line.digest)
-        effects = self._run_clock(now)
-        effects.append(self._send_turn(seat, clock_ms, digest))
+        turn = self._send_turn(seat, clock_ms, digest)
+        effects: list[Effect] = [turn] if standing.wait_until is not None else [self._start_clock(seat, now), turn]
         if standing.followers or self._watched:
             effects += self._send_turn_to_others({seat}, clock_ms, digest)
         standing.events_shown = standing.events_dropped + len(standing.events)

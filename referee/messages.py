@@ -84,10 +84,12 @@ def make_turn(
     """Build the `turn` message for a seat, or for a watcher (None). A seat that is to move gets the legal moves. A seat
     that has made no move yet gets the nonces. The message keeps references to the lists `events` and `clock_ms`.
     """
-    course = standing.current_course
-    game, to_move = course.game, course.to_move
+    course = standing.course
+    assert course is not None
+    game, to_move, state = course.game, course.to_move, course.encoded_state
     assert to_move is not None
-    state, events = course.encoded_state, latest_that_fit(events)
+    if len(events) > _SAFE_EVENT_COUNT:
+        events = latest_that_fit(events)
     if game.hidden:
         state, events = _visible_to(game, state, events, seat)
     legal: list[dict[str, Any]] | None

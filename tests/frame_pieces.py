@@ -8,8 +8,8 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
-from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
@@ -173,26 +173,23 @@ class Difference(AssertionError):
 class TwoWays:
     """The same pieces to the arena's protocol, the short way where that is open, and to the library's alone.
 
-    After each what came of it is compared: messages and control frames in order, what is sent, how the connection
-    stands and why, and what the parsers hold back. Raises `Difference`.
+    After each what came of it is compared: messages and control frames in order, what is sent, and how the connection
+    stands; after its end also why. Raises `Difference`.
     """
 
-    def __init__(self, *, state: State = State.OPEN) -> None:
-        self.arena = FastProtocol(state=state, max_size=MAX_CLIENT_FRAME_BYTES)
-        self.library = ServerProtocol(state=state, max_size=MAX_CLIENT_FRAME_BYTES)
+    def __init__(self) -> None:
+        self.arena = FastProtocol(open_protocol())
+        self.library = open_protocol()
         self.frames = self.short = 0
         """How many frames were read, and those of them that took the short way."""
-        self.requests: list[Request] = []
-        """The same request as both read it, where it has not been accepted."""
-        self._course: list[bytes | Callable[[ServerProtocol], None]] = []
+        self._course: list[bytes | Act] = []
 
     def feed(self, piece: bytes, *, ask: bool = True) -> list[Any]:
         """What came of a piece. A connection asks for the short way only while something is awaited."""
         self._course.append(piece)
         message = self.arena.try_decode(piece) if ask and len(piece) <= READ_CHUNK_BYTES else None
         if message is None:
-            self.arena.receive_data(piece)
-            events = self.arena.events_received()
+            events = self.arena.receive_data(piece)
         else:
             self.short += 1
             events = [Frame(BINARY, message)]
@@ -200,100 +197,86 @@ class TwoWays:
         self._compare(events)
         return events
 
-    def do(self, act: Callable[[ServerProtocol], None]) -> None:
+    def do(self, act: Act) -> None:
         """Have the server do something meanwhile."""
         self._course.append(act)
         act(self.arena)
         act(self.library)
-        self._compare(self.arena.events_received())
-
-    def accept(self) -> None:
-        """Answer the request."""
-        requests, self.requests = self.requests, []
-        for way, request in zip((self.arena, self.library), requests, strict=True):
-            response = way.accept(request)
-            del response.headers["Date"]
-            way.send_response(response)
         self._compare([])
 
-    @property
-    def closed_with(self) -> int | None:
-        """The code that a close was sent with."""
-        return None if self.arena.close_sent is None else int(self.arena.close_sent.code)
+    def end(self) -> int | None:
+        """End the client's stream. Returns the code that a close was sent with."""
+        self.do(end)
+        why, known = ((exc.sent, exc.rcvd, exc.rcvd_then_sent, repr(exc.__cause__)) for exc in self._ends())
+        self._unlike(why, known)
+        return None if why[0] is None else int(why[0].code)
+
+    def _ends(self) -> tuple[ConnectionClosed, ConnectionClosed]:
+        return self.arena.close_exc, self.library.close_exc
 
     def _compare(self, events: list[Any]) -> None:
-        arena = (events, *_stands(self.arena))
-        library = (self.library.events_received(), *_stands(self.library))
+        sent, self.arena.output = self.arena.output, []
+        library = self.library
+        self._unlike(
+            (events, sent, self.arena.is_open, self.arena.is_close_expected),
+            (library.events_received(), library.data_to_send(), library.state is State.OPEN, library.close_expected()),
+        )
+        self.frames += len(events)
+
+    def _unlike(self, arena: tuple[Any, ...], library: tuple[Any, ...]) -> None:
         if arena != library:
             course = "\n".join(map(_shown, self._course))
             unlike = [
                 f"{one!r:.500}, not {other!r:.500}" for one, other in zip(arena, library, strict=True) if one != other
             ]
             raise Difference("\n".join([f"after\n{course}\nthe arena's way came to", *unlike]))
-        self.frames += len(events)
-        if events and isinstance(events[0], Request):
-            self.requests = [events[0], library[0][0]]
 
 
-def _stands(protocol: ServerProtocol) -> tuple[Any, ...]:
-    """How a connection stands, and what it has to send."""
-    return (
-        protocol.data_to_send(),
-        protocol.state,
-        protocol.close_rcvd,
-        protocol.close_sent,
-        protocol.close_rcvd_then_sent,
-        protocol.close_code,
-        protocol.close_reason,
-        protocol.close_expected(),
-        protocol.eof_sent,
-        type(protocol.parser_exc),
-        str(protocol.parser_exc),
-        protocol.current_size,
-        protocol.reader.buffer,
-    )
+def open_protocol() -> ServerProtocol:
+    """The library's protocol behind a handshake."""
+    return ServerProtocol(state=State.OPEN, max_size=MAX_CLIENT_FRAME_BYTES)
 
 
-def _shown(step: bytes | Callable[[ServerProtocol], None]) -> str:
+def _shown(step: bytes | Act) -> str:
     return f"{len(step)} bytes {step[:200].hex()}" if isinstance(step, bytes) else step.__name__
 
 
-def both_ways(chance: random.Random, count: int) -> TwoWays:
-    """So many frames on both ways in pieces, after a request or in an open connection, to its end."""
-    fresh = chance.random() < 0.1
-    ways = TwoWays(state=State.CONNECTING if fresh else State.OPEN)
+def both_ways(chance: random.Random, count: int) -> tuple[TwoWays, int | None]:
+    """So many frames on both ways in pieces, to the end of the stream; and the code that a close was sent with."""
+    ways = TwoWays()
     asked = chance.choice([0.5, 1.0, 1.0, 1.0])
-    for piece in cut([REQUEST] * fresh + drawn(chance, count), chance):
+    for piece in cut(drawn(chance, count), chance):
         ways.feed(piece, ask=chance.random() < asked)
-        if ways.requests and chance.random() < 0.7:
-            ways.accept()
-        if chance.random() < 0.01:
+        if chance.random() < 0.01 and ways.arena.is_open:
             ways.do(chance.choice([ping, leave]))
-    ways.do(ServerProtocol.receive_eof)
-    return ways
+    return ways, ways.end()
 
 
 def cut_everywhere(frames: list[bytes]) -> Iterator[TwoWays]:
-    """The same frames on both ways in an open connection, the first in one piece, the others cut once, anywhere."""
+    """The same frames on both ways, the first in one piece, the others cut once, anywhere."""
     data = b"".join(frames[1:])
     for at in range(len(data)):
         ways = TwoWays()
         for piece in filter(None, (frames[0], data[:at], data[at:])):
             ways.feed(piece)
-        ways.do(ServerProtocol.receive_eof)
+        ways.end()
         yield ways
 
 
-def ping(protocol: ServerProtocol) -> None:
-    """What the server does now and then."""
-    if protocol.state is State.OPEN:
-        protocol.send_ping(b"ping")
+Act = Callable[[FastProtocol | ServerProtocol], None]
+"""What a server does with an open connection."""
 
 
-def leave(protocol: ServerProtocol) -> None:
-    """What the server does at last."""
-    if protocol.state is State.OPEN:
-        protocol.send_close(1001, "going")
+def ping(protocol: FastProtocol | ServerProtocol) -> None:
+    protocol.send_ping(b"ping")
+
+
+def leave(protocol: FastProtocol | ServerProtocol) -> None:
+    protocol.send_close(1001, "going")
+
+
+def end(protocol: FastProtocol | ServerProtocol) -> None:
+    protocol.receive_eof()
 
 
 KINDS: dict[str, bytes] = {

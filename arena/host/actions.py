@@ -12,7 +12,7 @@ from protocol import error_codes
 from protocol.errors import MalformedMessage
 from protocol.games import game_names
 from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected, Resign, Unwatch, Warming, Watch
-from referee.effects import MoveReceived, Resignation, SeatReady
+from referee.effects import MoveReceived, Resignation, SeatReady, SendDelay
 
 EVERY_MATCH = "*"
 """The match id in a `watch` that subscribes to the starts and ends of all matches."""
@@ -24,13 +24,31 @@ match except its plies, from the seek to the storage of the result.
 """
 
 
-def handle_message(clients: ClientRegistry, session: ClientSession, message: ClientMessage) -> None:
-    """Handle a message from a client. Seeks go to `clients.handler`. Raise `BotFault` if the message is not allowed."""
-    action = _MESSAGE_HANDLERS.get(type(message))
-    if action is None:
-        clients.handler.handle_message(session, message)
-    else:
-        action(clients, session, message)
+class ClientActions:
+    """Handles the messages of the clients of a host. Seeks go to `clients.handler`."""
+
+    def __init__(self, clients: ClientRegistry) -> None:
+        self._clients = clients
+
+    def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
+        clients = self._clients
+        if type(message) is Move:  # nearly all messages are moves
+            place = clients.find_seat(session, message.match)
+            if place is None:
+                _refuse_move(session, message)
+                return
+            runner, seat = place
+            unread_s = session.connection.measure_unread_s()
+            runner.receive(MoveReceived(seat, message.ply, message.move, message.info, session.round_trip_s, unread_s))
+        elif type(message) in _MESSAGE_HANDLERS:
+            _MESSAGE_HANDLERS[type(message)](clients, session, message)
+        else:
+            clients.handler.handle_message(session, message)
+
+    def on_late_write(self, session: ClientSession, sent_after: float, written_at: float) -> None:
+        """Report to the matches of a bot that messages to it were written late."""
+        for runner, seat in self._clients.seats_of(session):
+            runner.receive(SendDelay(seat, sent_after, written_at))
 
 
 def _refuse_second_hello(clients: ClientRegistry, session: ClientSession, message: Hello) -> None:
@@ -52,17 +70,10 @@ def _handle_ready(clients: ClientRegistry, session: ClientSession, message: Read
     runner.receive(SeatReady(seat, bytes.fromhex(message.nonce or "")))
 
 
-def _handle_move(clients: ClientRegistry, session: ClientSession, message: Move) -> None:
-    place = clients.find_seat(session, message.match)
-    if place is None:
-        require_bot(session)
-        text = f"you are in no match {message.match!r}: it is over, or you never played in it"
-        session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
-        return
-    runner, seat = place
-    runner.receive(
-        MoveReceived(seat, message.ply, message.move, message.info, session.round_trip_s, session.connection.unread_s)
-    )
+def _refuse_move(session: ClientSession, message: Move) -> None:
+    require_bot(session)
+    text = f"you are in no match {message.match!r}: it is over, or you never played in it"
+    session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
 
 
 def _handle_resign(clients: ClientRegistry, session: ClientSession, message: Resign) -> None:
@@ -122,11 +133,10 @@ def require_bot(session: ClientSession) -> str:
 _MESSAGE_HANDLERS: dict[type[ClientMessage], Callable[[ClientRegistry, ClientSession, Any], None]] = {
     Hello: _refuse_second_hello,
     Ready: _handle_ready,
-    Move: _handle_move,
     Resign: _handle_resign,
     Watch: _handle_watch,
     Unwatch: _handle_unwatch,
     List: _handle_list,
     Warming: _warming,
 }
-"""The function that handles each type of message from a client, except seeks."""
+"""The function that handles each type of message from a client, except moves and seeks."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
@@ -16,7 +15,7 @@ from protocol.close_codes import NOT_AUTHENTICATED, SUPERSEDED
 from protocol.error_codes import AUTH_FAILED
 from protocol.messages import Error, ListedBot, Listing
 from protocol.names import fold_name
-from referee.effects import Forfeit, SendDelay
+from referee.effects import Forfeit
 
 RELEASE_BATCH_SIZE = 8
 """Number of seats or watched matches that are released in one piece of work after a client has disconnected."""
@@ -64,7 +63,6 @@ class ClientRegistry:
             self.remove_session(older)
             older.close(SUPERSEDED, "superseded by a newer connection of the same bot")
         self.sessions[session.key] = session
-        session.connection.on_late_write = functools.partial(self._report_delay, session)
         self.handler.on_connected(session)
         return list(self._seats_by_bot.get(session.key, ()))
 
@@ -143,13 +141,11 @@ class ClientRegistry:
             del self._seats_by_bot[bot]
         self.handler.on_seat_released(runner, seat)
 
-    def _report_delay(self, session: ClientSession, sent_after: float, written_at: float) -> None:
-        """Report to a bot's matches that the arena was late: messages sent to the bot after `sent_after` were written
-        only at `written_at`. Both are times of the event loop.
-        """
-        if self.sessions.get(session.key) is session:
-            for runner, seat in list(self._seats_by_bot.get(session.key, {}).values()):
-                runner.receive(SendDelay(seat, sent_after, written_at))
+    def seats_of(self, session: ClientSession) -> list[tuple[MatchRunner, int]]:
+        """Return the running matches of a session's bot, each with the bot's seat; none for an older session."""
+        if self.sessions.get(session.key) is not session:
+            return []
+        return list(self._seats_by_bot.get(session.key, {}).values())
 
     def close(self) -> None:
         """Stop the running matches. Their journals stay, so that they can resume."""

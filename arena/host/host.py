@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from arena.host.actions import handle_message
+from arena.host.actions import ClientActions
 from arena.host.broadcast import Broadcaster
 from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
@@ -88,6 +88,7 @@ class MatchHost:
         self.events = EventLog(handler.record_incident)
         self._broadcaster = Broadcaster()
         self.clients = ClientRegistry(handler, self.quotas, self._broadcaster)
+        self._actions = ClientActions(self.clients)
         self.listener = Listener(
             self._serve,
             Admission(access or Access(), self.events.log_refused),
@@ -200,7 +201,7 @@ class MatchHost:
             return
         self.spectator_count += session.bot is None
         try:
-            await connection.deliver_messages(session.receive, session.awaited)
+            await connection.deliver_messages(session)
         finally:
             self.spectator_count -= session.bot is None
             self.clients.remove_session(session)
@@ -218,6 +219,8 @@ class MatchHost:
         except TimeoutError:
             self.events.log_refused(connection.address, "no hello in time", code=NO_HELLO_LABEL)
             connection.start_close(NO_HELLO, "no hello in time")
+            return None
+        if frame is None:
             return None
         connection.slot.end_waiting()
         self._waiting_since[connection] = self._clock()
@@ -253,13 +256,12 @@ class MatchHost:
             _refuse(connection, codec, later, RESTARTING)
             return None
         bot = identity.bot
-        acting = partial(handle_message, self.clients)
         session = ClientSession(
             connection,
             codec,
             hello,
             bot,
-            acting,
+            self._actions,
             identity.token_hash,
             is_person=identity.person,
             display=identity.display,

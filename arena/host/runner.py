@@ -110,6 +110,14 @@ class MatchRunner:
     its journal exceeds `max_journal_bytes`. `due_queue` handles expired clocks, a few in each turn of the event loop.
     """
 
+    __slots__ = (
+        "_absent_seats", "_backlog", "_deadline", "_due_queue", "_ended", "_finish", "_health", "_journal", "_loop",
+        "_match", "_max_journal_bytes", "_pending_effects", "_ratings", "_recorder", "_recording_fails", "_release",
+        "_resumed_at_ply", "_retry_delay_s", "_seats", "_seats_know_failure", "_spectator_messages", "_stopped",
+        "_timer", "_timer_due", "_told_already_watching", "_view_made_at", "_view_sent_at", "_waiting_since",
+        "audience", "bots", "failures", "game", "id", "lines",
+    )  # fmt: skip  # with more than 30 attributes, an instance without slots is slow in Python 3.11
+
     def __init__(
         self,
         match: Match,
@@ -187,7 +195,7 @@ class MatchRunner:
         `JournalFault` if the journal can't be written; then nothing is sent.
         """
         effects = self._match.start_match(self._loop.time())
-        self._journal.write(_encode_lines(effects))
+        self._journal.write(b"".join(write_line(effect.line) for effect in effects if type(effect) is WriteLine))
         first = before_start()
         if first is None:
             on_begun()
@@ -405,10 +413,12 @@ class MatchRunner:
 
     def _record_and_perform(self, effects: list[Effect]) -> None:
         """Perform the referee's effects. If one of them must be recorded, all of them wait for that."""
-        lines = _encode_lines(effects)
+        lines = b""
+        for effect in effects:
+            if type(effect) is WriteLine:
+                lines += write_line(effect.line)
         if lines:
-            self.lines = lines
-            self._pending_effects = effects
+            self.lines, self._pending_effects = lines, effects
             self._waiting_since = self._loop.time()
             self._recorder.enqueue(self)
         else:
@@ -447,8 +457,9 @@ class MatchRunner:
             return
         effects, self._pending_effects = self._pending_effects, None
         backlog, self._backlog = self._backlog, None
-        failed, self._recording_fails, self._seats_know_failure = self._recording_fails, False, False
+        failed = self._recording_fails
         if failed:
+            self._recording_fails = self._seats_know_failure = False
             self._health.set_problem(self.id, None)
             held = self._loop.time() - self._waiting_since
         try:
@@ -505,7 +516,10 @@ class MatchRunner:
             if type(effect) is SendToSeat:
                 peer = self._seats[effect.seat]
                 if peer is not None:
-                    self._send(peer, effect.message)
+                    try:
+                        peer.send(effect.message)
+                    except Exception:
+                        self._log_send_error(effect.message)
             elif type(effect) is SetDeadline:
                 self._set_deadline(effect.time)
             elif type(effect) is ReleaseSeat:
@@ -578,11 +592,3 @@ class MatchRunner:
     def _expire(self) -> None:
         if self._deadline is not None and self._deadline <= self._loop.time():
             self.receive(DeadlineReached())
-
-
-def _encode_lines(effects: list[Effect]) -> bytes:
-    data = b""
-    for effect in effects:
-        if type(effect) is WriteLine:
-            data += write_line(effect.line)
-    return data

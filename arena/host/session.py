@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from typing import Protocol
 
 from arena.host.broadcast import EncodedMessages
 from arena.network.connection import Connection
@@ -34,11 +34,23 @@ _BAD_MOVE_CODES = frozenset({NOT_YOUR_TURN, STALE_PLY, NO_SUCH_MATCH})
 """The codes of rejected moves that count as bad messages."""
 
 
-Action = Callable[["ClientSession", ClientMessage], None]
+class SessionHandler(Protocol):
+    """Handles the messages of clients, and late messages to them."""
+
+    def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
+        """Handle a message from a client. Raise `BotFault` if the message is not allowed."""
+
+    def on_late_write(self, session: ClientSession, sent_after: float, written_at: float) -> None:
+        """Report that messages to a client that were sent after `sent_after` were written only at `written_at`, because
+        the arena was late. Both are times of the event loop.
+        """
 
 
 class ClientSession:
-    """A client's connection after its `hello`. `bot` is its bot (None: a spectator), `key` the bot's folded name."""
+    """A client's connection after its `hello`. `bot` is its bot (None: a spectator), `key` the bot's folded name.
+
+    It is the `Receiver` of its connection, and alone knows which messages the arena awaits from the client.
+    """
 
     def __init__(
         self,
@@ -46,7 +58,7 @@ class ClientSession:
         codec: Codec,
         hello: Hello,
         bot: str | None,
-        handle_message: Action,
+        handler: SessionHandler,
         token_hash: str | None = None,
         *,
         is_person: bool = False,
@@ -72,7 +84,7 @@ class ClientSession:
         """The minimum round trip of a frame in seconds, measured when the session began; 0 if unknown."""
         self.connection = connection
         self._codec = codec
-        self._handle_message = handle_message
+        self._handler = handler
         self._bad_count = 0
         self.last_fault = ""
         """The error in the client's last bad message."""
@@ -122,12 +134,13 @@ class ClientSession:
         asked = False
         try:
             message = self._codec.decode_client(frame)
-            if type(message) is Move or type(message) is Ready:
-                place = message.match if type(message) is Move else (message.match,)
-                if place in self.awaited:
-                    self.awaited.remove(place)
-                    asked = True
-            self._handle_message(self, message)
+            if type(message) is Move and message.match in self.awaited:
+                self.awaited.remove(message.match)
+                asked = True
+            elif type(message) is Ready and (message.match,) in self.awaited:
+                self.awaited.remove((message.match,))
+                asked = True
+            self._handler.handle_message(self, message)
         except BotFault as fault:
             ref = message.match if isinstance(message, Watch) else getattr(message, "id", None)
             if isinstance(fault, MalformedMessage):
@@ -137,6 +150,9 @@ class ClientSession:
                 self.last_fault = str(fault)
                 self._count_bad_message()
         return asked
+
+    def on_late_write(self, sent_after: float, written_at: float) -> None:
+        self._handler.on_late_write(self, sent_after, written_at)
 
     def send_error(self, fault: BotFault, ref: str | None = None) -> None:
         """Send the client an error; `ref` is the seek or match that it concerns."""

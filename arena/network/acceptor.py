@@ -48,7 +48,7 @@ class Acceptor:
         timeouts: NetworkTimeouts | None = None,
     ) -> None:
         self._timeouts = timeouts or NetworkTimeouts()
-        self.sockets = tuple(sockets)
+        self._sockets = tuple(sockets)
         self._take_slot = take_slot
         self._make_protocol = make_protocol
         self._encryption = encryption
@@ -58,27 +58,18 @@ class Acceptor:
         self._accept_tasks = [asyncio.create_task(self._accept(one)) for one in sockets]
         self._handshakes = BackgroundTasks()
         self._exhausted = False
-        self._closed = False
-
-    def get_loop(self) -> asyncio.AbstractEventLoop:
-        return self._loop
-
-    def is_serving(self) -> bool:
-        """Return True until `close` is called."""
-        return not self._closed
 
     def stop(self) -> None:
         """Accept no more connections, but let handshakes in progress continue."""
         for task in self._accept_tasks:
             task.cancel()
         self._accept_tasks = []
-        for one in self.sockets:
+        for one in self._sockets:
             one.close()
 
     def close(self) -> None:
         """Accept no more connections, and cancel handshakes in progress."""
         self.stop()
-        self._closed = True
         for task in self._handshakes:
             task.cancel()
 

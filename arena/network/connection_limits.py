@@ -46,15 +46,8 @@ class ConnectionLimits:
             self._cut_oldest(max(self.waiting_by_address, key=lambda one: self.waiting_by_address[one]))
         return place
 
-    def cut_off_unadmitted(self) -> None:
-        """Cut off all connections whose HTTP request was not admitted yet."""
-        for place in [place for place in self.waiting if not place.is_admitted]:
-            self._cut(place)
-
     def _cut_oldest(self, address: str) -> None:
-        self._cut(next(place for place in self.waiting if place.address == address))
-
-    def _cut(self, slot: ConnectionSlot) -> None:
+        slot = next(place for place in self.waiting if place.address == address)
         slot.release()
         slot.cut_off()
 

@@ -39,14 +39,10 @@ class Flusher:
         """The event loop's time at which the next flush was first scheduled; None if none is scheduled."""
         self._put_off_count = 0
         self._is_ending = self._is_scheduled = False
-        self._turn_end_times = (loop.time(),) * 3
-
-    @property
-    def polled_at(self) -> float:
-        """A time after which the event loop has certainly polled all sockets. It is the end of an earlier turn, not of
-        the last one, because some event loops end a turn only after the next poll.
+        self.polled_at = self._last_turn_end = self._turn_end = loop.time()
+        """`polled_at` is a time after which the event loop has certainly polled all sockets. It is the end of an
+        earlier turn, not of the last one, because some event loops end a turn only after the next poll.
         """
-        return self._turn_end_times[0]
 
     def register(self, flushable: Flushable) -> None:
         """Register a connection for the next flush. Call this only once for each flush of the connection."""
@@ -65,17 +61,15 @@ class Flusher:
                 self._is_scheduled = True
                 self._loop.call_soon(self._on_turn_end)
         elif self._put_off_count >= MAX_FLUSH_BATCH and not self._is_ending:
-            self._flush_all()
+            self._flush_all(self._queued_at)
 
     def _on_turn_end(self) -> None:
         self._is_scheduled = False
-        self._turn_end_times = (*self._turn_end_times[1:], self._loop.time())
-        self._flush_all()
+        self.polled_at, self._last_turn_end, self._turn_end = self._last_turn_end, self._turn_end, self._loop.time()
+        if self._queued_at is not None:  # else everything was written before the turn ended
+            self._flush_all(self._queued_at)
 
-    def _flush_all(self) -> None:
-        queued = self._queued_at
-        if queued is None:  # everything was written before the turn ended
-            return
+    def _flush_all(self, queued: float) -> None:
         self._is_ending = True
         try:
             self._before_flush()

@@ -10,12 +10,9 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Any
 
-from websockets.asyncio.server import Server
-from websockets.exceptions import ConnectionClosed
+from websockets.frames import CloseCode
 from websockets.http11 import Request, Response
-from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
@@ -29,6 +26,7 @@ from arena.network.flusher import Flusher
 from arena.network.frames import FastProtocol
 from arena.network.timeouts import NetworkTimeouts
 from arena.network.tls import Encryption, TlsMismatchLog
+from machine.event_loop import BackgroundTasks
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
@@ -66,9 +64,12 @@ class Listener:
         self._unready_reason = unready_reason
         self._admission = admission
         self.encryption = encryption
-        self._servers: list[Server] = []
         self._acceptors: list[Acceptor] = []
-        self._handshaking: set[Any] = set()
+        self._serving = BackgroundTasks()
+        """The tasks that serve connections, from the request to the end."""
+        self.connections: set[Connection] = set()
+        """The connections whose handshake is complete."""
+        self._handshaking: set[Connection] = set()
         """The connections whose WebSocket handshake is in progress."""
         self._handshake_ended = asyncio.Event()
         self._tls_mismatch = TlsMismatchLog()
@@ -90,7 +91,7 @@ class Listener:
         return port_of(sockets)
 
     async def listen_on(self, sockets: list[socket.socket]) -> None:
-        await self._start_server(sockets, None)
+        self._accept(sockets, None)
 
     async def add_socket(
         self, listening: socket.socket, address: str, *, operators_only: bool = False
@@ -101,31 +102,20 @@ class Listener:
         `operators_only`, only operators may connect to this socket.
         """
         listening.setblocking(False)
-        server = await self._start_server([listening], address, operators_only=operators_only)
-        return partial(server.close, close_connections=False)
+        return self._accept([listening], address, operators_only=operators_only).close
 
-    async def _start_server(
-        self, sockets: list[socket.socket], address: str | None, *, operators_only: bool = False
-    ) -> Server:
-        async def accept() -> Any:
-            encryption = self.encryption if address is None else None
-            arrive = partial(self._admission.take_slot, address=address, operators_only=operators_only)
-            look = partial(self._admission.recognize_operator, address=address) if address and operators_only else None
-            acceptor = Acceptor(
-                sockets,
-                arrive,
-                partial(self._make_connection, server),
-                encryption,
-                self._tls_mismatch,
-                look,
-                self._timeouts,
-            )
-            self._acceptors.append(acceptor)
-            return acceptor
-
-        server = Server(accept, partial(self._serve_connection, partial(self._check_request, address, operators_only)))
-        self._servers.append(server)
-        return await server
+    def _accept(self, sockets: list[socket.socket], address: str | None, *, operators_only: bool = False) -> Acceptor:
+        acceptor = Acceptor(
+            sockets,
+            partial(self._admission.take_slot, address=address, operators_only=operators_only),
+            partial(self._make_connection, partial(self._check_request, address, operators_only)),
+            self.encryption if address is None else None,
+            self._tls_mismatch,
+            partial(self._admission.recognize_operator, address=address) if address and operators_only else None,
+            self._timeouts,
+        )
+        self._acceptors.append(acceptor)
+        return acceptor
 
     async def close(self, code: int, reason: str) -> None:
         """Accept no more connections, finish handshakes in progress, and close all connections with `code` and
@@ -136,11 +126,15 @@ class Listener:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._timeouts.opening_timeout_s):
                 await self._wait_for_handshakes()
-        for server in self._servers:
-            server.close(code=code, reason=reason)
-        self._admission.connection_limits.cut_off_unadmitted()
-        for server in self._servers:
-            await server.wait_closed()
+        for acceptor in self._acceptors:
+            acceptor.close()
+        for handshaking in self._handshaking:
+            handshaking.transport.abort()
+        for connection in self.connections:
+            connection.start_close(code, reason)
+        for acceptor in self._acceptors:
+            await acceptor.wait_closed()
+        await self._serving.wait()
 
     async def _wait_for_handshakes(self) -> None:
         for acceptor in self._acceptors:
@@ -149,69 +143,76 @@ class Listener:
             self._handshake_ended.clear()
             await self._handshake_ended.wait()
 
-    def _make_connection(self, server: Server, slot: ConnectionSlot) -> Connection:
-        protocol = FastProtocol(
+    def _make_connection(
+        self, check_request: Callable[[Connection, Request], Response | None], slot: ConnectionSlot
+    ) -> Connection:
+        protocol = ServerProtocol(
             subprotocols=[Subprotocol(name) for name in (*CODECS, OPERATOR_SUBPROTOCOL)],
             select_subprotocol=_select_subprotocol,
             max_size=MAX_CLIENT_FRAME_BYTES,
         )
         return Connection(
-            protocol,
-            server,
-            scheduler=self._scheduler,
-            flusher=self.flusher,
-            slot=slot,
-            tls_mismatch=self._tls_mismatch,
-            timeouts=self._timeouts,
+            FastProtocol(protocol),
+            lambda connection: self._serving.start(self._serve_connection(check_request, connection)),
+            self._scheduler,
+            self.flusher,
+            slot,
+            self._tls_mismatch,
+            self._timeouts,
         )
 
     async def _serve_connection(
-        self, check_request: Callable[[Any, Request], Response | None], connection: Any
+        self, check_request: Callable[[Connection, Request], Response | None], connection: Connection
     ) -> None:
-        """Serve one connection from its HTTP request to its end, in place of `serve` of the websockets library."""
+        """Serve one connection from its HTTP request to its end."""
         self._handshaking.add(connection)
         try:
             async with asyncio.timeout(self._timeouts.request_timeout_s):
-                with contextlib.suppress(ConnectionClosed):  # it ended before the answer, or sent no frame
-                    await connection.handshake(check_request, None, None)
+                request = await connection.receive_request()
+                if request is not None:
+                    connection.respond(request, check_request(connection, request))
+                if connection.is_gone:  # the client must end a refused connection
+                    await connection.wait_closed()
             self._end_handshake(connection)
-            if connection.protocol.state is not State.OPEN:
-                return
-            connection.server.all_connections.add(connection)
-            connection.start_keepalive()
-            async with connection:
-                with contextlib.suppress(ConnectionClosed):
-                    if connection.subprotocol == OPERATOR_SUBPROTOCOL and self._serve_operator is not None:
-                        await self._serve_operator(connection)
-                    else:
-                        await self._serve_client(connection, CODECS.get(connection.subprotocol or "", MSGPACK))
+            if not connection.is_gone:
+                self.connections.add(connection)
+                await self._serve_open(connection)
         except TimeoutError:
             pass
         except Exception:
             log.exception("a connection failed")
         finally:
             self._end_handshake(connection)
-            connection.server.all_connections.discard(connection)
+            self.connections.discard(connection)
             connection.transport.abort()
-            task = asyncio.current_task()
-            assert task is not None
-            connection.server.handler_tasks.discard(task)
 
-    def _end_handshake(self, wire: Any) -> None:
-        self._handshaking.discard(wire)
+    async def _serve_open(self, connection: Connection) -> None:
+        """Serve a connection whose handshake is complete, and wait for its end."""
+        code = CloseCode.NORMAL_CLOSURE
+        try:
+            if connection.subprotocol == OPERATOR_SUBPROTOCOL and self._serve_operator is not None:
+                await self._serve_operator(connection)
+            else:
+                await self._serve_client(connection, CODECS.get(connection.subprotocol or "", MSGPACK))
+        except Exception:
+            log.exception("a connection failed")
+            code = CloseCode.INTERNAL_ERROR
+        connection.start_close(code, "")
+        await connection.wait_closed()
+
+    def _end_handshake(self, connection: Connection) -> None:
+        self._handshaking.discard(connection)
         self._handshake_ended.set()
 
     def _check_request(
-        self, address: str | None, operators: bool, connection: Any, request: Request
+        self, address: str | None, operators: bool, connection: Connection, request: Request
     ) -> Response | None:
         """Return the HTTP response to a request that does not become a connection; None if it may become one."""
-        response: Response
         if request.path in (ALIVE_PATH, READY_PATH):
             reason = self._unready_reason() if request.path == READY_PATH else None
             status = HTTPStatus.OK if reason is None else HTTPStatus.SERVICE_UNAVAILABLE
-            response = connection.respond(status, f"{reason or 'ok'}\n")
-            return response
-        peer, local = connection.remote_address, connection.local_address
+            return connection.protocol.reject(status, f"{reason or 'ok'}\n")
+        peer, local = map(connection.transport.get_extra_info, ("peername", "sockname"))
         if not peer or not local:  # the connection has gone
             return None
         header = request.headers.get_all
@@ -227,7 +228,7 @@ class Listener:
         connection.address = connection.slot.address
         if refusal is None:
             return None
-        response = connection.respond(refusal.status, refusal.text + "\n")
+        response = connection.protocol.reject(refusal.status, refusal.text + "\n")
         response.headers.update(refusal.headers)
         return response
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from typing import Protocol, TypeVar
 
 from arena.network.connection import Connection
@@ -53,14 +53,14 @@ class Channel:
     async def serve(self, connection: Connection) -> None:
         """Serve one admitted operator's connection until its end."""
         connection.slot.end_waiting()
-        connection.protocol.max_message_size = MAX_REQUEST_BYTES
-        tasks: dict[asyncio.Task[None], OperationHandler] = {}
+        connection.set_max_message_bytes(MAX_REQUEST_BYTES)
+        session = _OperatorSession(self, connection)
         self.connection_count += 1
         try:
-            await connection.deliver_messages(lambda frame: self._receive(connection, tasks, frame), ())
+            await connection.deliver_messages(session)
         finally:
             self.connection_count -= 1
-            for task, operation in tasks.items():
+            for task, operation in session.tasks.items():
                 if operation.cancel_on_disconnect:
                     task.cancel()
 
@@ -68,12 +68,10 @@ class Channel:
         """Wait until all running operations have ended."""
         await self._running.wait()
 
-    def _receive(self, connection: Connection, tasks: dict[asyncio.Task[None], OperationHandler], frame: Frame) -> bool:
-        """Start the operation that a frame requests, as one of the `tasks` of its connection.
-
-        Always return False, which says that the frame was not expected. The arena never expects a frame from an
-        operator, so the frame's cost is charged to the connection.
-        """
+    def start_operation(
+        self, connection: Connection, tasks: dict[asyncio.Task[None], OperationHandler], frame: Frame
+    ) -> None:
+        """Start the operation that a frame requests, as one of the `tasks` of its connection."""
         number = None
         try:
             if isinstance(frame, bytes):
@@ -88,11 +86,10 @@ class Channel:
                 )
         except UsageFault as fault:
             connection.send_frame(encode_reply(number, fault=str(fault), usage=True))
-            return False
+            return
         task = self._running.start(self._perform(connection, number, by, operation, request))
         tasks[task] = operation
         task.add_done_callback(tasks.pop)
-        return False
 
     async def _perform(
         self, connection: Connection, number: int, origin: str, handler: OperationHandler, request: Request
@@ -134,3 +131,22 @@ class Channel:
         except Fault as fault:
             log.error("the log of actions lacks a %s: %s", request.operation_name(), fault)
             return None
+
+
+class _OperatorSession:
+    """The receiver of an operator's connection. The arena awaits none of its messages, so their cost is charged."""
+
+    awaited: Collection[object] = ()
+
+    def __init__(self, channel: Channel, connection: Connection) -> None:
+        self.tasks: dict[asyncio.Task[None], OperationHandler] = {}
+        """The running operations that the connection requested."""
+        self._channel = channel
+        self._connection = connection
+
+    def receive(self, frame: Frame) -> bool:
+        self._channel.start_operation(self._connection, self.tasks, frame)
+        return False
+
+    def on_late_write(self, previous: float, now: float) -> None:
+        """Ignore late writes: an operator's clock never runs."""

@@ -96,6 +96,10 @@ class Nim(Game[Position, Take]):
                 f"nim: no lost position with a move left fits in the heaps {list(self.heaps)}: use start=given"
             )
         self._allowed = None if self.take is None else frozenset(self.take)
+        self._all_takes = [
+            [{"heap": heap, "take": take} for take in self.take or ()] for heap in range(len(self.heaps))
+        ]
+        """The moves of each heap, encoded, if `take` limits them and the heap is large enough for all of them."""
         self.config = {
             "heaps": list(self.heaps),
             "take": None if self.take is None else list(self.take),
@@ -216,12 +220,13 @@ class Nim(Game[Position, Take]):
         return Take(*read_move_fields(wire, '{"heap": 0, "take": 1}', "heap", "take"))
 
     def legal_moves_for_turn(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        listed = [
-            {"heap": heap, "take": take}
-            for heap, size in enumerate(state.heaps)
-            for take in (range(1, size + 1) if self.take is None else self.take)
-            if take <= size
-        ]
+        listed: list[dict[str, Any]] = []
+        for heap, size in enumerate(state.heaps):
+            if self.take is not None and size >= self.take[-1]:
+                listed += map(dict.copy, self._all_takes[heap])
+            else:
+                takes = range(1, size + 1) if self.take is None else self.take
+                listed += [{"heap": heap, "take": take} for take in takes if take <= size]
         if len(listed) <= MAX_LISTED_MOVES:
             return listed, None
         options = {"heaps": list(state.heaps), "take": None if self.take is None else list(self.take)}

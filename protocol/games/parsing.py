@@ -62,11 +62,12 @@ def parse_choice(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
 def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
     """Return the integer fields `names` of a move. Raise `MalformedMove`, which shows the example `form`, otherwise."""
     if type(wire) is dict and len(wire) == len(names):
-        for name in names:
-            if type(wire.get(name)) is not int:
+        values: tuple[Any, ...] = tuple(map(wire.get, names))
+        for value in values:
+            if type(value) is not int:
                 break
         else:
-            return tuple(map(wire.__getitem__, names))
+            return values
     raise MalformedMove(_describe_bad_form(wire, form, names))
 
 

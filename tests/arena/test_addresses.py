@@ -66,7 +66,7 @@ async def test_a_connection_belongs_to_whom_the_proxy_names(serve: Any, trusted:
     client = await served.connect(additional_headers={"X-Forwarded-For": "203.0.113.1"})
     await client.send(type="hello")
     await client.expect("welcome")
-    assert [wire.address for wire in served.arena.host.listener._servers[0].connections] == [address]
+    assert [wire.address for wire in served.arena.host.listener.connections] == [address]
 
 
 @pytest.mark.parametrize(

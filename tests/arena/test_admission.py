@@ -30,7 +30,7 @@ async def asked(served: Any, request: str) -> str:
     writer.write(request.replace("\n", "\r\n").encode())
     answer = await rest_of(reader)
     writer.close()
-    return answer.decode()
+    return answer.decode(errors="replace")  # a close frame may follow it
 
 
 async def is_welcome(client: Any) -> bool:

@@ -86,14 +86,6 @@ def test_a_proxy_has_as_many_that_wait_as_there_may_be_and_each_counts_for_its_o
     assert crowd.cut == ["through 0"]
 
 
-def test_at_the_end_those_are_cut_off_that_need_not_be_told() -> None:
-    crowd = Crowd()
-    crowd.take("in", "a").try_admit("a")
-    crowd.take("out", "a")
-    crowd.places.cut_off_unadmitted()
-    assert crowd.cut == ["out"]
-
-
 def test_a_rate_gives_a_burst_and_then_one_at_a_time() -> None:
     rate = TokenBucket(3, 0.5)
     assert [rate.take("a", 100.0) for _ in range(5)] == [0, 0, 0, 2, 2]

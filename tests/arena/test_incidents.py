@@ -165,7 +165,7 @@ async def test_who_reads_nothing_is_noted_as_such(serve: Any) -> None:
     ann = await served.enter("ann")
     ann.wire.transport.pause_reading()
     wire = next(iter(served.arena.host.clients.sessions.values())).connection
-    while not wire.paused:
+    while not wire.is_write_paused:
         wire.send_frame(bytes(100_000))
         await asyncio.sleep(0)
     assert (await noted(served, "ann"))[0].code == "4005"

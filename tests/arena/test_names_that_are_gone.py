@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from arena.host.actions import ClientActions
 from arena.host.session import ClientSession
 from arena.network.connection import Connection
 from arena.ratings.rating_system import INITIAL_RATING
@@ -83,7 +84,7 @@ async def test_two_thousand_names_that_come_and_go_leave_no_more_than_a_few_hund
     async def visit(number: int) -> None:
         hello = Hello(bot=f"once-{number}", token=TOKEN)
         identity = await arena.authenticate(hello, Wire.address)
-        session = ClientSession(cast(Connection, Wire()), JSON, hello, identity.bot, lambda session, message: None)
+        session = ClientSession(cast(Connection, Wire()), JSON, hello, identity.bot, ClientActions(arena.host.clients))
         arena.host.clients.add_session(session)
         arena.handle_message(session, Seek(id="s", game="nim", opponent=f"nobody-{number}"))
         arena.handle_message(session, Unseek(id="s"))

@@ -124,7 +124,7 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     slow = await served.enter("slow")
     first, second, start, _ = await served.pair()
     flood = next(iter(served.arena.host.clients.subscribers))
-    while flood.connection.state.name == "OPEN":
+    while not flood.connection.is_gone:
         flood.connection.send_frame(bytes(1024))
         await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
     await first.ready(start)
@@ -156,7 +156,7 @@ async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_togethe
         await watcher.send(type="watch", match="*")
     await turns_until(lambda: len(served.arena.host.clients.subscribers) == len(watchers))
     sessions = list(served.arena.host.clients.subscribers)
-    while all(session.connection.state.name == "OPEN" for session in sessions):
+    while not any(session.connection.is_gone for session in sessions):
         for session in sessions:
             session.connection.send_frame(bytes(8192))
         await asyncio.sleep(0)
