@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from arena.ratings.ladder_pairing import Seeker, group_seekers, information_gain
+from arena.lobby.ladder_pairing import Seeker, group_seekers, information_gain
 from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, RatingStanding, rate, skill_overlap
 
 POOL = "nim/classic"

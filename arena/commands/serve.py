@@ -39,6 +39,7 @@ from arena.host.journal import Journal
 from arena.host.meters import Meters
 from arena.host.quotas import Quotas
 from arena.host.timeouts import HostTimeouts
+from arena.lobby.policy import LobbyPolicy
 from arena.network.addresses import is_loopback
 from arena.network.binding import InheritedSockets, bind_sockets, port_of, url_at, url_of
 from arena.network.tls import Encryption
@@ -51,8 +52,6 @@ from arena.processes.bot_commands import check_settings
 from arena.processes.launch_spec import allowed_environment
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
-from arena.server.bot_cache import BotCache
-from arena.server.matchmaking import MatchRate
 from arena.server.nodes import ClusterView
 from arena.store.answer_limit import server_timeouts
 from arena.store.async_store import AsyncStore
@@ -324,8 +323,11 @@ def _make_arena(
         feed=feed,
         access=access(settings, files, page, operator),
         encryption=encryption,
-        rate=MatchRate(settings.max_matches_per_hour),
-        bots=BotCache(store, settings.rated_per_pair, approved_only=settings.rated == "approved"),
+        policy=LobbyPolicy(
+            max_matches_per_hour=settings.max_matches_per_hour,
+            rated_per_pair=settings.rated_per_pair,
+            approved_only=settings.rated == "approved",
+        ),
         make_operations=all_handlers,
         nodes=nodes,
         meters=meters,

@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 from arena.host.handler import FinishedMatch
 from arena.host.host import MatchHost
-from arena.server.ladder import Ladder
+from arena.lobby.events import SlotWanted
+from arena.server.lobby_runner import LobbyRunner
 from protocol.errors import Fault, UsageFault
+from protocol.names import fold_name
 from referee.footer import ClosedMatch
 from referee.record import Header
 
@@ -39,7 +41,7 @@ class AssignedMatches:
     def __init__(
         self,
         host: MatchHost,
-        ladder: Ladder,
+        runner: LobbyRunner,
         check: Callable[[], None],
         call: Callable[[list[str]], None] = lambda bots: None,
     ) -> None:
@@ -47,7 +49,7 @@ class AssignedMatches:
         self._check = check
         self._call = call
         self._clients = host.clients
-        self._ladder = ladder
+        self._runner = runner
         self._under_way: dict[str, _AssignedMatch] = {}
         """The assigned matches in progress, by match id."""
         self._changed = asyncio.Event()
@@ -132,10 +134,10 @@ class AssignedMatches:
                     self._clients.free_slots_of(bot) > 0 for bot in there
                 ):
                     for bot in there:
-                        self._ladder.ensure_free_slot(bot)
+                        self._runner.feed(SlotWanted(fold_name(bot)))
                     return [seat for seat, bot in enumerate(bots) if bot not in there]
                 if now >= since + RESERVE_DELAY_S and not keeps:
-                    kept.enter_context(self._ladder.reserving(bots))
+                    kept.enter_context(self._runner.reserving(bots))
                     keeps = True
                 away = [bot for bot in bots if bot not in there]
                 if away and now >= calls:

@@ -46,17 +46,16 @@ from protocol.messages import CHANCE
 
 HASTY_SERVER_CODE = """
 from arena import cli
-from arena.network import rate_limits
-from arena.server import playban
 from functools import partial
 from arena.commands import serve
 from arena.host.timeouts import HostTimeouts
+from arena.lobby.policy import LobbyPolicy
 from referee.match import MatchTimeouts
 ready = MatchTimeouts(ready_timeout_s=MatchTimeouts().ready_timeout_s / {haste})
 serve.HostTimeouts = partial(HostTimeouts, match=ready)
-rate_limits.FAILURE_TTL_S /= {haste}
-for name in ("FIRST_PAUSE_S", "MAX_PAUSE_S", "MAX_ADDRESS_PAUSE_S"):
-    setattr(playban, name, getattr(playban, name) / {haste})
+names = ("first_pause_s", "max_pause_s", "max_address_pause_s", "missed_match_ttl_s")
+pauses = {{name: getattr(LobbyPolicy(), name) / {haste} for name in names}}
+serve.LobbyPolicy = partial(LobbyPolicy, **pauses)
 cli.main()
 """
 """The program of a server in which the timeout for `ready` and all pauses are divided by `haste`."""

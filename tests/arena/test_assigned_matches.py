@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from arena.server import assigned_matches, matchmaking
+from arena.lobby.policy import LobbyPolicy
+from arena.server import assigned_matches
 from arena.server.arena import Arena
 from arena.store.result_queries import record_of
 from databases import EVERY_DATABASE
@@ -24,7 +25,7 @@ SEED = bytes(SEED_BYTES)
 
 def header_of(arena: Arena, *bots: str) -> Callable[[], tuple[Header, bytes]]:
     rules = load_game("nim")
-    return lambda: (arena.header("t1-00000", rules, bots, SEED, pool=None, tournament="t1", place=0), SEED)
+    return lambda: (arena.headers.make("t1-00000", rules, bots, SEED, pool=None, tournament="t1", place=0), SEED)
 
 
 async def test_a_bot_whose_slots_are_all_sought_with_is_called_and_told_that_its_seek_is_over(serve: Any) -> None:
@@ -64,8 +65,7 @@ async def test_bots_that_play_all_the_time_are_kept_free_for_a_match_that_has_wa
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(assigned_matches, "RESERVE_DELAY_S", 0.0)
-    monkeypatch.setattr(matchmaking, "NEW_SEEK_DELAY_S", 0.0)
-    served = await serve()
+    served = await serve(policy=LobbyPolicy(new_seek_delay_s=0.0))
     clients = {bot: await served.enter(bot) for bot in ("ann", "bob", "cid", "dan")}
     others = {"ann": "bob", "bob": "ann", "cid": "dan", "dan": "cid"}
     under_way = {}

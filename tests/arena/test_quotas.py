@@ -24,7 +24,7 @@ from arena.host.quotas import (
 )
 from arena.host.runner import MatchRunner
 from arena.host.work_queue import WorkQueue
-from arena.server.matchmaking import NEW_SEEK_DELAY_S
+from arena.lobby.policy import LobbyPolicy
 from protocol.errors import ArenaFault
 from timeouts import WITHIN
 from virtual_time import VirtualTimeLoop, advance
@@ -197,7 +197,7 @@ async def begun(clients: list[Any], **seek: Any) -> dict[str, Any]:
     if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
         for client in clients:
             await client.heard()
-        await advance(NEW_SEEK_DELAY_S)
+        await advance(LobbyPolicy().new_seek_delay_s)
     starts = [await client.expect("start") for client in clients]
     for client in clients:
         await client.ready(starts[0])

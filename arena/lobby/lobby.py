@@ -1,0 +1,395 @@
+"""The lobby: which bots wait for matches, and who plays whom. `receive(event, now, rng)` returns effects for the server
+to perform, in order.
+
+Times are arguments, in seconds of one monotonic clock. The table at the end of this file says what each event does.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Collection
+from itertools import accumulate
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from arena.lobby.effects import (
+    LoadBot,
+    LobbyEffect,
+    LookUpNames,
+    NoteMissedMatch,
+    RejectMessage,
+    Tell,
+    WakeAt,
+)
+from arena.lobby.events import (
+    BotForgotten,
+    BotJoined,
+    BotLeft,
+    BotLoaded,
+    BotReady,
+    BotRenamed,
+    GamesMoved,
+    LobbyEvent,
+    MatchAdded,
+    MatchBegun,
+    MatchNotBegun,
+    MatchRated,
+    MatchUnrated,
+    NameUnknown,
+    QuotaChanged,
+    RatedMatchResumed,
+    RatingsReloaded,
+    ReservationEnded,
+    SeatReleased,
+    SeekPlaced,
+    SeekWithdrawn,
+    SlotsReserved,
+    SlotWanted,
+    Tick,
+)
+from arena.lobby.known_bots import KnownBots
+from arena.lobby.pairing import Pairing
+from arena.lobby.policy import LobbyPolicy
+from arena.lobby.roster import ConnectedBot, Roster
+from arena.lobby.seek_checks import opponents_of, rules_of
+from arena.lobby.seeks import ActiveSeek, match_spec_of, open_match_spec
+from arena.lobby.suspensions import pause_message
+from machine.histogram import Histogram
+from protocol import error_codes
+from protocol.errors import BotFault, MalformedMessage
+from protocol.messages import Error, ListedSeek, Unseeked
+from protocol.names import fold_name
+
+WAIT_BUCKETS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
+"""The upper bounds, in seconds, of the buckets in the histogram of waits from seek to match."""
+
+Effects = list[LobbyEffect]
+
+
+class Lobby:
+    """The seeks of connected bots, and all that decides which of them become matches.
+
+    Each node of an arena has a lobby of its own. The node that pairs a game has all seeks for that game, so its lobby
+    decides alone, by the ratings that its own database reads gave (`RatingsReloaded`). Other nodes send bots there.
+    """
+
+    def __init__(self, policy: LobbyPolicy | None = None) -> None:
+        self._policy = policy or LobbyPolicy()
+        self.roster = Roster(self._policy)
+        """The connected bots, and the slots that matches hold."""
+        self.known_bots = KnownBots(self._policy)
+        """The ratings and encounters of the bots that are connected or were recently."""
+        self._pairing = Pairing(self._policy, self.roster, self.known_bots)
+        self.waits = Histogram(WAIT_BUCKETS_S)
+        """The histogram of the seconds from seek to match."""
+        self._unknown: dict[str, None] = {}
+        """The names that are known to be unregistered, oldest first."""
+        self._urls: dict[str, str] = {}
+        """The URL of the node that pairs a game, for each game that another node pairs."""
+        self._pause_ends: list[float] = []
+        """A heap of the times at which suspensions of bots end."""
+        self._wake_at: float | None = None
+        """The time of the last `WakeAt`; None if there is none, or its time has come."""
+
+    def receive(self, event: LobbyEvent, now: float, rng: Random) -> Effects:
+        """Handle an event, and return the effects for the server to perform. `rng` draws among open seeks."""
+        effects = _HANDLERS[type(event)](self, event, now, rng)
+        due = self._next_due()
+        if due != self._wake_at:
+            self._wake_at = due
+            effects.insert(0, WakeAt(due))  # first, because later effects may cause events that change it again
+        return effects
+
+    @property
+    def seeking(self) -> Counter[tuple[str, bool]]:
+        """The number of active seeks, by game and whether they are open. The two kinds count separately, because two
+        open seeks never pair.
+        """
+        return self._pairing.seeking
+
+    def seeks_of(self, bot: str) -> Collection[ActiveSeek]:
+        """Return a bot's active seeks, oldest first."""
+        return self._pairing.seeks_of(bot)
+
+    def rate_delay_s(self, bot: str, now: float) -> float:
+        """Return the seconds for which the rate limit delays a bot's ladder seeks; 0 if it has no such seeks."""
+        return self._pairing.rate_delay_s(bot, now)
+
+    def list_seeks(self, bot: str) -> list[ListedSeek]:
+        """Return a bot's seeks without duplicates."""
+        alike = dict.fromkeys(
+            (
+                seek.spec.game,
+                seek.spec.preset,
+                seek.spec.rated,
+                seek.spec.open,
+                seek.presets,
+                seek.private,
+                seek.opponents,
+            )
+            for seek in self.seeks_of(bot)
+        )
+        weights = accumulate(self._policy.naming_seek_weight if seek[-1] else 1 for seek in alike)
+        return [
+            ListedSeek(
+                game=game,
+                preset=preset,
+                rated=rated,
+                open=is_open,
+                presets=sorted(presets),
+                private=private,
+                opponents=sorted(opponents),
+                unknown=sorted(name for name in opponents if name in self._unknown),
+            )
+            for (game, preset, rated, is_open, presets, private, opponents), weight in zip(alike, weights, strict=True)
+            if weight <= self._policy.max_listed_seeks
+        ]
+
+    def free_slots(self, bot: str) -> int:
+        """Return the number of a bot's slots without a match or a seek; 0 or less while the bot is disconnected."""
+        return self.roster.slots_without_match(bot) - len(self.seeks_of(bot))
+
+    def _next_due(self) -> float | None:
+        due = [*self._pause_ends[:1], *([] if self._pairing.due is None else [self._pairing.due])]
+        return min(due, default=None)
+
+    def _on_joined(self, event: BotJoined, now: float, rng: Random) -> Effects:
+        bot = fold_name(event.bot)
+        self.roster.online[bot] = ConnectedBot(event.bot, event.slots, event.address, event.is_person)
+        self._unknown.pop(bot, None)
+        return [] if self.known_bots.on_joined(bot) else [LoadBot(bot)]
+
+    def _on_left(self, event: BotLeft, now: float, rng: Random) -> Effects:
+        effects = self._pairing.end_all(event.bot)
+        self.roster.online.pop(event.bot, None)
+        self.known_bots.on_left(event.bot)
+        return effects
+
+    def _on_seek(self, event: SeekPlaced, now: float, rng: Random) -> Effects:
+        if self._pairing.find(event.bot, event.seek.id) is not None:
+            return [RejectMessage(f"seek: id {event.seek.id!r} is in force already: choose another")]
+        refusal = self._refusal(event, now)
+        if refusal is not None:
+            return [Tell(event.bot, replace(refusal, ref=event.seek.id))]
+        try:
+            rules = rules_of(event.bot, event.seek)
+        except MalformedMessage as fault:
+            return [RejectMessage(str(fault))]
+        except BotFault as fault:
+            return [Tell(event.bot, Error(code=fault.code, message=str(fault), ref=event.seek.id))]
+        connected, message = self.roster.online[event.bot], event.seek
+        opponents = frozenset(opponents_of(message))
+        # A person's seek for the slow clock is unrated in the bots' pool, since only unrated matches there can have it.
+        slow_person = connected.is_person and message.slow
+        ratable = (
+            rules is not None
+            and message.rated
+            and not opponents
+            and not message.private
+            and not slow_person
+            and rules.pool is not None
+        )
+        if rules is None:
+            spec = open_match_spec(message.game)
+        else:
+            spec = match_spec_of(rules, rated=ratable and self.known_bots.may_be_rated(event.bot))
+        seek = ActiveSeek(
+            bot=connected.name,
+            key=event.bot,
+            address=connected.address,
+            id=message.id,
+            spec=spec,
+            opponents=opponents,
+            since=now,
+            is_person=connected.is_person,
+            slow=message.slow,
+            ratable=ratable,
+            private=message.private,
+            people_rated=message.rated and not message.private,
+            presets=frozenset(message.presets),
+        )
+        effects = self._pairing.activate(seek, now)
+        absent = tuple(
+            name for name in opponents_of(message) if name not in self.roster.online and name not in self._unknown
+        )
+        return [*effects, LookUpNames(absent)] if absent else effects
+
+    def _refusal(self, event: SeekPlaced, now: float) -> Error | None:
+        """Return the error for a seek whose bot may not seek now. The seek's config is not read for that, since reading
+        it takes a few milliseconds for a large map.
+        """
+        connected, game = self.roster.online[event.bot], event.seek.game
+        if self.free_slots(event.bot) <= 0:
+            text = f"seek: all {connected.slots} slots of this connection hold a seek or a match"
+            return Error(code=error_codes.NO_SLOTS, message=text)
+        url = self._urls.get(game)
+        if url is not None:
+            text = f"seek: {game} is played on another node: connect to {url}"
+            return Error(code=error_codes.ELSEWHERE, message=text, url=url)
+        if event.quota_refusal is not None:
+            return Error(code=error_codes.UNAVAILABLE, message=f"seek: {event.quota_refusal}")
+        pause_s = self.roster.suspensions.pause_s(event.bot, connected.address, now)
+        return Error(code=error_codes.UNAVAILABLE, message=pause_message(pause_s)) if pause_s > 0 else None
+
+    def _on_withdrawn(self, event: SeekWithdrawn, now: float, rng: Random) -> Effects:
+        seek = self._pairing.find(event.bot, event.id)
+        ended = [] if seek is None else self._pairing.end(seek)
+        return [*ended, Tell(event.bot, Unseeked(id=event.id))]  # a `start` sent before stays valid
+
+    def _on_added(self, event: MatchAdded, now: float, rng: Random) -> Effects:
+        self.roster.seat(event.match, event.bots)
+        return []
+
+    def _on_begun(self, event: MatchBegun, now: float, rng: Random) -> Effects:
+        for seek in self._pairing.confirm(event.match):
+            self.waits.observe(now - seek.since)
+        return []
+
+    def _on_not_begun(self, event: MatchNotBegun, now: float, rng: Random) -> Effects:
+        self.known_bots.end_unrated(event.match)
+        effects = self._pairing.revoke(event.match, now, seeks_again=event.seeks_again)
+        if self.roster.release_all(event.match):
+            self._pairing.reschedule(now)
+        return effects
+
+    def _on_ready(self, event: BotReady, now: float, rng: Random) -> Effects:
+        if self.roster.suspensions.on_ready(event.bot, self.roster.online):
+            self._pairing.reschedule(now)
+        return []
+
+    def _on_released(self, event: SeatReleased, now: float, rng: Random) -> Effects:
+        """Handle that a match has released a seat. Its bot played or missed the match, and has a free slot again."""
+        effects: Effects = []
+        if event.missed:
+            effects = self._suspend(event.bot, event.match, now)
+        elif event.stayed:
+            self.roster.suspensions.on_played(event.bot)
+        if self.roster.release(event.match, event.bot):
+            self._pairing.reschedule(now)
+        return effects
+
+    def _suspend(self, bot: str, match: str, now: float) -> Effects:
+        """End the seeks of a bot that missed its match, and suspend the bot for a while."""
+        pause_s = self.roster.suspensions.on_missed(bot, now)
+        heapq.heappush(self._pause_ends, now + pause_s)
+        ended = list(self.seeks_of(bot))
+        error = Error(code=error_codes.UNAVAILABLE, message=pause_message(pause_s))
+        return [
+            NoteMissedMatch(bot, match, pause_s),
+            *self._pairing.end_all(bot),
+            *(Tell(bot, replace(error, ref=seek.id)) for seek in ended),
+        ]
+
+    def _on_loaded(self, event: BotLoaded, now: float, rng: Random) -> Effects:
+        changed = self.known_bots.load(event)
+        return self._pairing.reconsider(event.bot, now) if changed else []
+
+    def _on_reloaded(self, event: RatingsReloaded, now: float, rng: Random) -> Effects:
+        self.known_bots.reload(event)
+        return []
+
+    def _on_forgotten(self, event: BotForgotten, now: float, rng: Random) -> Effects:
+        self.known_bots.forget(event.bot)
+        return []
+
+    def _on_renamed(self, event: BotRenamed, now: float, rng: Random) -> Effects:
+        self.known_bots.rename(event.bot, event.new)
+        return []
+
+    def _on_resumed(self, event: RatedMatchResumed, now: float, rng: Random) -> Effects:
+        self.known_bots.begin_rated(event.match, event.pool, event.bots)
+        return []
+
+    def _on_rated(self, event: MatchRated, now: float, rng: Random) -> Effects:
+        self.known_bots.end_rated(event, now)
+        return []
+
+    def _on_unrated(self, event: MatchUnrated, now: float, rng: Random) -> Effects:
+        self.known_bots.end_unrated(event.match)
+        return []
+
+    def _on_unknown_name(self, event: NameUnknown, now: float, rng: Random) -> Effects:
+        self._unknown[event.name] = None
+        if len(self._unknown) > self._policy.max_unknown_names:
+            del self._unknown[next(iter(self._unknown))]
+        return []
+
+    def _on_quota(self, event: QuotaChanged, now: float, rng: Random) -> Effects:
+        if event.is_used_up:
+            self.roster.used_up.add(event.address)
+        else:
+            self.roster.used_up.discard(event.address)
+            self._pairing.reschedule(now)
+        return []
+
+    def _on_games_moved(self, event: GamesMoved, now: float, rng: Random) -> Effects:
+        """End the seeks for games that another node pairs now, and send their bots the URL of that node."""
+        self._urls = event.urls
+        effects: Effects = []
+        for bot in self.roster.online:
+            for seek in list(self.seeks_of(bot)):
+                game = seek.spec.game
+                if game in event.urls:
+                    url = event.urls[game]
+                    text = f"this seek has ended: {game} is now played on another node: connect to {url}"
+                    error = Error(code=error_codes.ELSEWHERE, message=text, ref=seek.id, url=url)
+                    effects += [*self._pairing.end(seek), Tell(bot, error)]
+        return effects
+
+    def _on_reserved(self, event: SlotsReserved, now: float, rng: Random) -> Effects:
+        self.roster.reserved.update(event.bots)
+        return []
+
+    def _on_reservation_ended(self, event: ReservationEnded, now: float, rng: Random) -> Effects:
+        self.roster.reserved.subtract(event.bots)
+        self.roster.reserved = +self.roster.reserved
+        self._pairing.reschedule(now)
+        return []
+
+    def _on_slot_wanted(self, event: SlotWanted, now: float, rng: Random) -> Effects:
+        """Ensure that a bot has a free slot for an assigned match, by ending its newest seek if necessary."""
+        effects: Effects = []
+        if self.free_slots(event.bot) <= 0:
+            for seek in list(self.seeks_of(event.bot))[-1:]:
+                text = "this seek has ended, because the bot was assigned to a tournament match: seek again"
+                error = Error(code=error_codes.UNAVAILABLE, message=text, ref=seek.id)
+                effects += [*self._pairing.end(seek), Tell(event.bot, error)]
+        return effects
+
+    def _on_tick(self, event: Tick, now: float, rng: Random) -> Effects:
+        self._wake_at = None
+        while self._pause_ends and self._pause_ends[0] <= now:
+            heapq.heappop(self._pause_ends)
+            self._pairing.reschedule(now)
+        return self._pairing.step(now, rng, event.match, is_paused=event.is_paused)
+
+
+_HANDLERS: dict[type[LobbyEvent], Callable[[Lobby, Any, float, Random], Effects]] = {
+    BotJoined: Lobby._on_joined,
+    BotLeft: Lobby._on_left,
+    SeekPlaced: Lobby._on_seek,
+    SeekWithdrawn: Lobby._on_withdrawn,
+    MatchAdded: Lobby._on_added,
+    MatchBegun: Lobby._on_begun,
+    MatchNotBegun: Lobby._on_not_begun,
+    BotReady: Lobby._on_ready,
+    SeatReleased: Lobby._on_released,
+    BotLoaded: Lobby._on_loaded,
+    RatingsReloaded: Lobby._on_reloaded,
+    BotForgotten: Lobby._on_forgotten,
+    BotRenamed: Lobby._on_renamed,
+    RatedMatchResumed: Lobby._on_resumed,
+    MatchRated: Lobby._on_rated,
+    MatchUnrated: Lobby._on_unrated,
+    NameUnknown: Lobby._on_unknown_name,
+    QuotaChanged: Lobby._on_quota,
+    GamesMoved: Lobby._on_games_moved,
+    SlotsReserved: Lobby._on_reserved,
+    ReservationEnded: Lobby._on_reservation_ended,
+    SlotWanted: Lobby._on_slot_wanted,
+    Tick: Lobby._on_tick,
+}
+"""The method that handles each type of event."""
