@@ -194,8 +194,7 @@ async def serve(
         scheme, port = "wss" if encryption else "ws", port_of(ports.arena)
         nodes = cluster_view_of(store, archive, settings.public_url or url_of(scheme, settings.host, port))
         meters = Meters() if ports.metrics else None
-        arena = _make_arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters)
-        arena.drain.on_drained = stop.set
+        arena = _make_arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters, stop)
         stack.push_async_callback(arena.close)
         for game in game_names():  # now, because importing a game at its first seek would delay every client
             load_game(game)
@@ -305,6 +304,7 @@ def _make_arena(
     operator: str,
     nodes: ClusterView | None,
     meters: Meters | None,
+    drained: asyncio.Event,
 ) -> Arena:
     limit_niceness(0)  # refuses a bad value at the start, not in a background process
     files = raise_fd_limit(settings.max_connections)
@@ -329,6 +329,7 @@ def _make_arena(
             approved_only=settings.rated == "approved",
         ),
         make_operations=all_handlers,
+        drained=drained,
         nodes=nodes,
         meters=meters,
         timeouts=scale_timeouts(HostTimeouts()),

@@ -6,6 +6,7 @@
   that tell most about ratings.
 - roster.py knows who is connected and who plays, and how many matches may start for a bot. suspensions.py suspends bots
   that miss matches.
+- assignments.py has the matches that the operator assigns, while they wait for their bots.
 - known_bots.py has the ratings and encounters of bots, and decides which matches are rated.
 
 The server (arena/server/lobby_runner.py) turns messages into events and performs the effects.

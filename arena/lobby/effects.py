@@ -35,11 +35,29 @@ class RejectMessage(Struct, frozen=True, gc=False):
     reason: str
 
 
+class StartAssigned(Struct, frozen=True, gc=False):
+    """Start an assigned match. The `absent` seats lose, because their bots did not connect."""
+
+    match: str
+    absent: tuple[int, ...]
+
+
+class CallBots(Struct, frozen=True, gc=False):
+    """Ask bots on other nodes to connect here for an assigned match."""
+
+    bots: tuple[str, ...]
+
+
+class StopServer(Struct, frozen=True, gc=False):
+    """Stop the server, because it drains and no match is in progress, or the timeout is over."""
+
+
 class Tell(Struct, frozen=True, gc=False):
-    """Send a message to a connected bot."""
+    """Send a message to a connected bot. A `greeting` follows the `welcome`."""
 
     bot: str
     message: Error | Unseeked
+    is_greeting: bool = False
 
 
 class ChargeSeek(Struct, frozen=True, gc=False):
@@ -70,4 +88,16 @@ class NoteMissedMatch(Struct, frozen=True, gc=False):
     pause_s: float
 
 
-LobbyEffect = WakeAt | StartMatch | RejectMessage | Tell | ChargeSeek | LoadBot | LookUpNames | NoteMissedMatch
+LobbyEffect = (
+    WakeAt
+    | StartMatch
+    | StartAssigned
+    | CallBots
+    | StopServer
+    | RejectMessage
+    | Tell
+    | ChargeSeek
+    | LoadBot
+    | LookUpNames
+    | NoteMissedMatch
+)

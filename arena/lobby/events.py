@@ -159,27 +159,37 @@ class GamesMoved(Struct, frozen=True, gc=False, tag=True):
     urls: dict[str, str]
 
 
-class SlotsReserved(Struct, frozen=True, gc=False, tag=True):
-    """A slot of each bot is reserved for an assigned match, so that no match from the bot's own seeks takes it."""
+class MatchAssigned(Struct, frozen=True, gc=False, tag=True):
+    """The operator assigns a match to bots. It starts when all of them have a free slot. A bot that does not connect
+    within `wait_s` seconds loses.
+    """
 
+    match: str
     bots: tuple[str, ...]
+    wait_s: float
 
 
-class ReservationEnded(Struct, frozen=True, gc=False, tag=True):
-    """The slots of `SlotsReserved` are no longer reserved."""
+class AssignmentWithdrawn(Struct, frozen=True, gc=False, tag=True):
+    """Nobody waits any more for an assigned match that has not started."""
 
-    bots: tuple[str, ...]
+    match: str
 
 
-class SlotWanted(Struct, frozen=True, gc=False, tag=True):
-    """A bot is about to play an assigned match. If it has no free slot, its newest seek ends."""
+class DrainStarted(Struct, frozen=True, gc=False, tag=True):
+    """The operator drains the server: no match starts, and the server stops when no match is in progress, or after
+    `timeout_s` seconds if that is given. A further event replaces the timeout.
+    """
 
-    bot: str
+    timeout_s: float | None = None
+
+
+class DrainCancelled(Struct, frozen=True, gc=False, tag=True):
+    """The operator cancels the draining."""
 
 
 class Tick(Struct, frozen=True, gc=False, tag=True):
     """The time of the last `WakeAt` has come. `match` is the id for a match that starts now. While `is_paused` is true,
-    no match may start.
+    seeks start no match.
     """
 
     match: str
@@ -206,8 +216,9 @@ LobbyEvent = (
     | NameUnknown
     | QuotaChanged
     | GamesMoved
-    | SlotsReserved
-    | ReservationEnded
-    | SlotWanted
+    | MatchAssigned
+    | AssignmentWithdrawn
+    | DrainStarted
+    | DrainCancelled
     | Tick
 )

@@ -15,25 +15,33 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from arena.lobby.assignments import Assignments
 from arena.lobby.effects import (
+    CallBots,
     LoadBot,
     LobbyEffect,
     LookUpNames,
     NoteMissedMatch,
     RejectMessage,
+    StartAssigned,
+    StopServer,
     Tell,
     WakeAt,
 )
 from arena.lobby.events import (
+    AssignmentWithdrawn,
     BotForgotten,
     BotJoined,
     BotLeft,
     BotLoaded,
     BotReady,
     BotRenamed,
+    DrainCancelled,
+    DrainStarted,
     GamesMoved,
     LobbyEvent,
     MatchAdded,
+    MatchAssigned,
     MatchBegun,
     MatchNotBegun,
     MatchRated,
@@ -42,12 +50,9 @@ from arena.lobby.events import (
     QuotaChanged,
     RatedMatchResumed,
     RatingsReloaded,
-    ReservationEnded,
     SeatReleased,
     SeekPlaced,
     SeekWithdrawn,
-    SlotsReserved,
-    SlotWanted,
     Tick,
 )
 from arena.lobby.known_bots import KnownBots
@@ -65,6 +70,11 @@ from protocol.names import fold_name
 
 WAIT_BUCKETS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
 """The upper bounds, in seconds, of the buckets in the histogram of waits from seek to match."""
+
+DRAINING_MESSAGE = "the arena is about to stop: no match begins any more; seeks wait, and end with this connection"
+"""The message to bots when the arena starts to drain, or when they connect while it drains."""
+DRAIN_CANCELLED_MESSAGE = "the arena goes on after all: matches begin again"
+"""The message to bots when the arena stops draining."""
 
 Effects = list[LobbyEffect]
 
@@ -85,6 +95,11 @@ class Lobby:
         self._pairing = Pairing(self._policy, self.roster, self.known_bots)
         self.waits = Histogram(WAIT_BUCKETS_S)
         """The histogram of the seconds from seek to match."""
+        self._assignments = Assignments(self._policy, self.roster)
+        self.is_draining = False
+        """True while no match may start, because the server is about to stop."""
+        self._drain_ends: float | None = None
+        """The time at which a draining server stops although matches are in progress, if there is one."""
         self._unknown: dict[str, None] = {}
         """The names that are known to be unregistered, oldest first."""
         self._urls: dict[str, str] = {}
@@ -153,14 +168,18 @@ class Lobby:
         return self.roster.slots_without_match(bot) - len(self.seeks_of(bot))
 
     def _next_due(self) -> float | None:
-        due = [*self._pause_ends[:1], *([] if self._pairing.due is None else [self._pairing.due])]
-        return min(due, default=None)
+        dates = (*self._pause_ends[:1], self._pairing.due, self._assignments.next_due(), self._drain_ends)
+        return min((date for date in dates if date is not None), default=None)
 
     def _on_joined(self, event: BotJoined, now: float, rng: Random) -> Effects:
         bot = fold_name(event.bot)
         self.roster.online[bot] = ConnectedBot(event.bot, event.slots, event.address, event.is_person)
         self._unknown.pop(bot, None)
-        return [] if self.known_bots.on_joined(bot) else [LoadBot(bot)]
+        self._assignments.is_changed = True
+        effects: Effects = [] if self.known_bots.on_joined(bot) else [LoadBot(bot)]
+        if self.is_draining:
+            effects.append(Tell(bot, Error(code=error_codes.UNAVAILABLE, message=DRAINING_MESSAGE), is_greeting=True))
+        return effects
 
     def _on_left(self, event: BotLeft, now: float, rng: Random) -> Effects:
         effects = self._pairing.end_all(event.bot)
@@ -253,7 +272,7 @@ class Lobby:
         effects = self._pairing.revoke(event.match, now, seeks_again=event.seeks_again)
         if self.roster.release_all(event.match):
             self._pairing.reschedule(now)
-        return effects
+        return effects + self._on_slots_free()
 
     def _on_ready(self, event: BotReady, now: float, rng: Random) -> Effects:
         if self.roster.suspensions.on_ready(event.bot, self.roster.online):
@@ -269,7 +288,11 @@ class Lobby:
             self.roster.suspensions.on_played(event.bot)
         if self.roster.release(event.match, event.bot):
             self._pairing.reschedule(now)
-        return effects
+        return effects + self._on_slots_free()
+
+    def _on_slots_free(self) -> Effects:
+        self._assignments.is_changed = True
+        return [StopServer()] if self.is_draining and self.roster.is_idle else []
 
     def _suspend(self, bot: str, match: str, now: float) -> Effects:
         """End the seeks of a bot that missed its match, and suspend the bot for a while."""
@@ -339,32 +362,67 @@ class Lobby:
                     effects += [*self._pairing.end(seek), Tell(bot, error)]
         return effects
 
-    def _on_reserved(self, event: SlotsReserved, now: float, rng: Random) -> Effects:
-        self.roster.reserved.update(event.bots)
+    def _on_assigned(self, event: MatchAssigned, now: float, rng: Random) -> Effects:
+        self._assignments.add(event.match, event.bots, now, event.wait_s)
         return []
 
-    def _on_reservation_ended(self, event: ReservationEnded, now: float, rng: Random) -> Effects:
-        self.roster.reserved.subtract(event.bots)
-        self.roster.reserved = +self.roster.reserved
-        self._pairing.reschedule(now)
+    def _on_assignment_withdrawn(self, event: AssignmentWithdrawn, now: float, rng: Random) -> Effects:
+        if self._assignments.remove(event.match):
+            self._pairing.reschedule(now)
         return []
 
-    def _on_slot_wanted(self, event: SlotWanted, now: float, rng: Random) -> Effects:
-        """Ensure that a bot has a free slot for an assigned match, by ending its newest seek if necessary."""
+    def _start_assigned(self, now: float) -> Effects:
+        """Start the assigned matches whose bots are free, and call the bots that others wait for."""
         effects: Effects = []
-        if self.free_slots(event.bot) <= 0:
-            for seek in list(self.seeks_of(event.bot))[-1:]:
-                text = "this seek has ended, because the bot was assigned to a tournament match: seek again"
-                error = Error(code=error_codes.UNAVAILABLE, message=text, ref=seek.id)
-                effects += [*self._pairing.end(seek), Tell(event.bot, error)]
+        while (ready := self._assignments.find_ready(now)) is not None:
+            match, bots = ready
+            present = [bot for bot in bots if bot in self.roster.online]
+            for bot in present:
+                if self.free_slots(bot) <= 0:
+                    effects += self._end_newest_seek(bot)
+            if self._assignments.remove(match):
+                self._pairing.reschedule(now)
+            self.roster.seat(match, bots)
+            absent = tuple(seat for seat, bot in enumerate(bots) if bot not in present)
+            effects.append(StartAssigned(match, absent))
+        called = self._assignments.bots_to_call(now)
+        self._assignments.reserve_slots(now)
+        return [*effects, CallBots(called)] if called else effects
+
+    def _end_newest_seek(self, bot: str) -> Effects:
+        """End a bot's newest seek, so that its slot is free for an assigned match."""
+        seek = list(self.seeks_of(bot))[-1]
+        text = "this seek has ended, because the bot was assigned to a tournament match: seek again"
+        error = Error(code=error_codes.UNAVAILABLE, message=text, ref=seek.id)
+        return [*self._pairing.end(seek), Tell(bot, error)]
+
+    def _on_drain(self, event: DrainStarted, now: float, rng: Random) -> Effects:
+        effects = [] if self.is_draining else self._tell_all(DRAINING_MESSAGE)
+        self.is_draining = True
+        self._drain_ends = None if event.timeout_s is None else now + event.timeout_s
+        return [*effects, StopServer()] if self.roster.is_idle else effects
+
+    def _on_drain_cancelled(self, event: DrainCancelled, now: float, rng: Random) -> Effects:
+        effects = self._tell_all(DRAIN_CANCELLED_MESSAGE) if self.is_draining else []
+        self.is_draining, self._drain_ends = False, None
         return effects
+
+    def _tell_all(self, text: str) -> Effects:
+        return [Tell(bot, Error(code=error_codes.UNAVAILABLE, message=text)) for bot in self.roster.online]
 
     def _on_tick(self, event: Tick, now: float, rng: Random) -> Effects:
         self._wake_at = None
+        effects: Effects = []
+        if self._drain_ends is not None and self._drain_ends <= now:
+            self._drain_ends = None
+            effects.append(StopServer())
         while self._pause_ends and self._pause_ends[0] <= now:
             heapq.heappop(self._pause_ends)
             self._pairing.reschedule(now)
-        return self._pairing.step(now, rng, event.match, is_paused=event.is_paused)
+        if self._assignments:
+            effects += self._start_assigned(now)
+        is_paused = event.is_paused or self.is_draining
+        return effects + self._pairing.step(now, rng, event.match, is_paused=is_paused)
 
 
 _HANDLERS: dict[type[LobbyEvent], Callable[[Lobby, Any, float, Random], Effects]] = {
@@ -387,9 +445,10 @@ _HANDLERS: dict[type[LobbyEvent], Callable[[Lobby, Any, float, Random], Effects]
     NameUnknown: Lobby._on_unknown_name,
     QuotaChanged: Lobby._on_quota,
     GamesMoved: Lobby._on_games_moved,
-    SlotsReserved: Lobby._on_reserved,
-    ReservationEnded: Lobby._on_reservation_ended,
-    SlotWanted: Lobby._on_slot_wanted,
+    MatchAssigned: Lobby._on_assigned,
+    AssignmentWithdrawn: Lobby._on_assignment_withdrawn,
+    DrainStarted: Lobby._on_drain,
+    DrainCancelled: Lobby._on_drain_cancelled,
     Tick: Lobby._on_tick,
 }
 """The method that handles each type of event."""

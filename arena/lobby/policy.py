@@ -72,6 +72,13 @@ class LobbyPolicy(Struct, frozen=True, kw_only=True):
     match is longest ago.
     """
 
+    reserve_delay_s: float = 5.0
+    """The time for which an assigned match waits until its bots have free slots. After that, slots that become free are
+    reserved for the match.
+    """
+    call_interval_s: float = 5.0
+    """The time between two calls that ask bots on other nodes to connect here for an assigned match."""
+
     max_absent_bots: int = 256
     """The maximum number of disconnected bots whose ratings are kept. Most bots that lose their connection soon come
     back. Other bots are read from the store again when they connect.

@@ -40,6 +40,11 @@ class Roster:
         """Return the matches that hold a slot of a bot."""
         return self._matches_by_bot.get(bot, {})
 
+    @property
+    def is_idle(self) -> bool:
+        """True while no match holds a slot."""
+        return not self._bots_by_match
+
     def is_playing(self, bot: str) -> bool:
         return bot in self._matches_by_bot
 
@@ -75,6 +80,11 @@ class Roster:
         """
         released = [self.release(match, bot) for bot in sorted(self._bots_by_match.get(match, ()))]
         return any(released)
+
+    def unreserve(self, bots: Iterable[str]) -> None:
+        """End the reservation of a slot of each bot."""
+        self.reserved.subtract(bots)
+        self.reserved = +self.reserved
 
     def slots_without_match(self, bot: str) -> int:
         """Return the number of a bot's slots that hold no match; 0 while the bot is disconnected."""

@@ -155,7 +155,7 @@ METRICS = (
         GAUGE,
         "draining",
         "1 if the server is draining and begins no new match; else 0.",
-        _unlabelled(lambda s: s.arena.drain.is_draining or s.arena.nodes.is_draining),
+        _unlabelled(lambda s: s.arena.lobby.is_draining or s.arena.nodes.is_draining),
     ),
     Metric(
         GAUGE,

@@ -7,6 +7,5 @@ of matches (arena/host) and the store. `arena serve` starts it, and arena/operat
 - assigned_matches.py plays the matches that the operator assigns.
 - feed_publisher.py publishes to the MQTT broker, and republishes `end` messages that the broker lacks.
 - nodes.py tracks the servers that share the database. stall_guard.py stops a server that was suspended for too long.
-- warnings.py has the warnings for the operator. drain.py stops the server when its matches are over. action_log.py logs
-  the changes that the operator makes.
+- warnings.py has the warnings for the operator. action_log.py logs the changes that the operator makes.
 """

@@ -26,6 +26,8 @@ from arena.lobby.events import (
     BotLeft,
     BotReady,
     BotRenamed,
+    DrainCancelled,
+    DrainStarted,
     GamesMoved,
     MatchAdded,
     MatchBegun,
@@ -45,7 +47,6 @@ from arena.server.action_log import StoredActionLog
 from arena.server.assigned_matches import AssignedMatches
 from arena.server.auth import Authenticator, Revoked
 from arena.server.bot_loader import BotLoader
-from arena.server.drain import Drain
 from arena.server.feed_publisher import FeedPublisher
 from arena.server.lobby_runner import LobbyRunner
 from arena.server.match_headers import MatchHeaders
@@ -77,6 +78,8 @@ REVOKED_MESSAGE = "the operator revoked {bot}: it may no longer connect"
 """The message to a bot that the operator has revoked. `{bot}` is its name."""
 CREDENTIAL_REPLACED_MESSAGE = "the operator gave {bot} a new token: use that one"
 """The message to a bot whose token the operator has replaced. `{bot}` is its name."""
+DRAINING_REASON = "draining: no new match begins, and the server stops when the matches under way are over"
+"""The reason why a draining arena is not ready, in health checks and warnings."""
 RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S = 0.2, 2.0
 """Delays in seconds before the arena asks an unavailable database again whether a match should resume:
 `RESUME_RETRY_DELAY_S` before the first repetition, and at most `MAX_RESUME_RETRY_DELAY_S` before later ones.
@@ -93,6 +96,7 @@ class Arena(HostHandler):
       `clock`.
     - A disconnected seat drops out after `away_s` seconds or, if that is 0, when its clock runs out.
     - `make_operations` returns the handlers of operator requests. `access` says who may connect.
+    - `policy` has the limits and delays of the lobby. `drained` is set when the server has drained and must stop.
     - `meters` measure moves, `work_clock` the work that clients cause.
     """
 
@@ -109,6 +113,7 @@ class Arena(HostHandler):
         access: Access | None = None,
         encryption: Encryption | None = None,
         policy: LobbyPolicy | None = None,
+        drained: asyncio.Event | None = None,
         make_operations: Callable[[Arena], Mapping[str, OperationHandler]] = lambda arena: {},
         quotas: Quotas | None = None,
         nodes: SingleNode | None = None,
@@ -129,8 +134,6 @@ class Arena(HostHandler):
         store.on_unavailable = lambda reason: self.host.health.set_problem("store", reason)
         auth.on_registered = self.host.events.log_registered
         self.warnings = Warnings()
-        self.drain = Drain(self.host.clients, self.warnings)
-        """The draining state. While the server drains, no match starts, and it stops after the running matches."""
         self.nodes = nodes or SingleNode()
         """This node and the other nodes of the arena."""
         self.url = self.nodes.url
@@ -143,11 +146,11 @@ class Arena(HostHandler):
             self.headers,
             BotLoader(store, self.lobby.known_bots),
             journal,
-            self.drain,
             self.nodes,
+            drained or asyncio.Event(),
             self._timeouts.record_retry_delay_s,
         )
-        self.assigned = AssignedMatches(self.host, self._runner, self.drain.check, self._call_bots)
+        self.assigned = AssignedMatches(self.host, self._runner)
         """The matches that the operator assigns."""
         self.background = BackgroundTasks()
         """The background tasks of the arena. They are cancelled when it closes."""
@@ -185,6 +188,20 @@ class Arena(HostHandler):
         finally:
             self._closed_names.remove(name)
 
+    def drain(self, timeout_s: float | None) -> None:
+        """Start no more matches. The event `drained` is set when no match is in progress, or after `timeout_s` seconds;
+        None means no limit. A further call replaces the timeout.
+        """
+        self._runner.feed(DrainStarted(timeout_s))
+        self.warnings.update("drain", DRAINING_REASON)
+
+    def undo_drain(self) -> bool:
+        """Start matches again. Return whether the server was draining."""
+        was_draining = self.lobby.is_draining
+        self._runner.feed(DrainCancelled())
+        self.warnings.update("drain", None)
+        return was_draining
+
     def forfeit_matches(self, bot: str) -> None:
         """Make a bot lose all its matches in progress on this server."""
         for runner, seat in list(self.host.clients.matches_of(bot).values()):
@@ -216,7 +233,6 @@ class Arena(HostHandler):
         the results of finished matches.
         """
         await self.background.cancel()
-        self.drain.close()
         self._runner.close()
         await self.host.disconnect(code)
         await self.operator_channel.close()
@@ -264,8 +280,6 @@ class Arena(HostHandler):
         self._auth.last_seen.on_connected(session.key)
         joined = BotJoined(session.bot, session.slots, session.connection.address, session.is_person)
         self._runner.feed(joined)
-        self.drain.notify(session)
-        self.assigned.on_bots_changed()
 
     def on_disconnected(self, session: ClientSession) -> None:
         self._auth.last_seen.on_disconnected(session.key)
@@ -279,7 +293,6 @@ class Arena(HostHandler):
             runner.id, fold_name(runner.bots[seat]), missed=runner.is_absent(seat), stayed=runner.has_stayed(seat)
         )
         self._runner.feed(released)
-        self.assigned.on_bots_changed()
 
     def on_capacity_available(self) -> None:
         self._runner.update_quotas()
@@ -300,7 +313,7 @@ class Arena(HostHandler):
     def unready_reason(self) -> str | None:
         if self.stopping:
             return "the server stops"
-        return self.drain.reason or self.nodes.unready_reason()
+        return DRAINING_REASON if self.lobby.is_draining else self.nodes.unready_reason()
 
     def other_hosts(self) -> list[str]:
         return self.nodes.other_urls()
@@ -421,15 +434,6 @@ class Arena(HostHandler):
             await self.nodes.unregister_match(match)
         except ArenaFault as fault:
             log.warning("the end of match %s can't be registered: %s", match, fault)
-
-    def _call_bots(self, bots: list[str]) -> None:
-        self.background.start(self._announce_call(bots))
-
-    async def _announce_call(self, bots: list[str]) -> None:
-        try:
-            await self.nodes.call_bots(bots)
-        except ArenaFault as fault:
-            log.warning("%s can't be asked to connect to this node: %s", ", ".join(bots), fault)
 
     async def record_incident(self, bot: str, incident: Incident) -> None:
         await self.store.write(log_incident, bot, incident)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from random import SystemRandom
 from typing import Any
@@ -16,30 +15,32 @@ from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
 from arena.host.session import ClientSession
 from arena.lobby.effects import (
+    CallBots,
     ChargeSeek,
     LoadBot,
     LobbyEffect,
     LookUpNames,
     NoteMissedMatch,
     RejectMessage,
+    StartAssigned,
     StartMatch,
+    StopServer,
     Tell,
     WakeAt,
 )
 from arena.lobby.events import (
+    AssignmentWithdrawn,
     LobbyEvent,
+    MatchAssigned,
     MatchNotBegun,
     NameUnknown,
     QuotaChanged,
-    ReservationEnded,
     SeekPlaced,
     SeekWithdrawn,
-    SlotsReserved,
     Tick,
 )
 from arena.lobby.lobby import Lobby
 from arena.server.bot_loader import BotLoader
-from arena.server.drain import Drain
 from arena.server.match_headers import MatchHeaders
 from arena.server.nodes import SingleNode
 from machine.event_loop import BackgroundTasks
@@ -48,7 +49,6 @@ from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, MalformedMessage
 from protocol.games import shared_game
 from protocol.messages import ClientMessage, Seek, Unseek, Unseeked
-from protocol.names import fold_name
 
 MAX_LOOKUPS = 16
 """Maximum number of names that are looked up at the same time. Further names count as registered."""
@@ -57,8 +57,8 @@ log = logging.getLogger("arena.server")
 
 
 class LobbyRunner:
-    """The lobby of a server, with its timer and its source of randomness. No match starts while the host has a fault or
-    the server drains.
+    """The lobby of a server, with its timer and its source of randomness. Seeks start no match while the host has a
+    fault or the node drains. `drained` is set when the server has drained and must stop.
     """
 
     def __init__(
@@ -68,16 +68,16 @@ class LobbyRunner:
         headers: MatchHeaders,
         loader: BotLoader,
         journal: Journal,
-        drain: Drain,
         nodes: SingleNode,
+        drained: asyncio.Event,
         retry_delay_s: float,
     ) -> None:
+        self._drained = drained
         self.lobby = lobby
         self._host = host
         self._headers = headers
         self._loader = loader
         self._journal = journal
-        self._drain = drain
         self._nodes = nodes
         self._retry_delay_s = retry_delay_s
         self._loop = asyncio.get_running_loop()
@@ -85,8 +85,10 @@ class LobbyRunner:
         self._timer: asyncio.Handle | None = None
         self._used_up: set[str] = set()
         """The addresses whose quotas the lobby was told to be used up."""
+        self._assigned: dict[str, Callable[[Sequence[int]], None]] = {}
+        """The functions that start the assigned matches that wait for their bots, by match id."""
         self._lookups = BackgroundTasks()
-        self._loading = BackgroundTasks()
+        self._background = BackgroundTasks()
 
     def feed(self, event: LobbyEvent) -> None:
         """Let the lobby handle an event, and perform the effects. Raise `MalformedMessage` if the lobby rejects the
@@ -106,15 +108,17 @@ class LobbyRunner:
             else:
                 self.feed(SeekWithdrawn(session.key, message.id))
 
-    @contextmanager
-    def reserving(self, bots: Sequence[str]) -> Iterator[None]:
-        """Reserve a slot of each bot inside the context, so that no match from the bot's own seeks takes it."""
-        names = tuple(map(fold_name, bots))
-        self.feed(SlotsReserved(names))
-        try:
-            yield
-        finally:
-            self.feed(ReservationEnded(names))
+    def assign(self, event: MatchAssigned, on_bots_free: Callable[[Sequence[int]], None]) -> None:
+        """Let a match wait for its bots. `on_bots_free` must then start it, with these seats absent."""
+        self._assigned[event.match] = on_bots_free
+        self.feed(event)
+
+    def withdraw(self, match: str) -> bool:
+        """Let an assigned match wait no longer for its bots. Return False if it does not wait."""
+        if self._assigned.pop(match, None) is None:
+            return False
+        self.feed(AssignmentWithdrawn(match))
+        return True
 
     def update_quotas(self) -> None:
         """Tell the lobby which addresses may start matches again."""
@@ -154,7 +158,7 @@ class LobbyRunner:
     def _wake(self) -> None:
         self._timer = None
         self.update_quotas()
-        is_paused = self._host.health.reason is not None or self._drain.is_draining or self._nodes.is_draining
+        is_paused = self._host.health.reason is not None or self._nodes.is_draining
         match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         self.feed(Tick(match, is_paused))
 
@@ -190,6 +194,21 @@ class LobbyRunner:
             self.feed(MatchNotBegun(effect.match))
             raise
 
+    def _start_assigned(self, effect: StartAssigned) -> None:
+        self._assigned.pop(effect.match)(effect.absent)
+
+    def _call_bots(self, effect: CallBots) -> None:
+        self._background.start(self._announce_call(list(effect.bots)))
+
+    async def _announce_call(self, bots: list[str]) -> None:
+        try:
+            await self._nodes.call_bots(bots)
+        except ArenaFault as fault:
+            log.warning("%s can't be asked to connect to this node: %s", ", ".join(bots), fault)
+
+    def _stop_server(self, effect: StopServer) -> None:
+        self._drained.set()
+
     def _find_used_up(self, bots: Iterable[str]) -> bool:
         """Return whether the quotas of one of the bots allow no match now, and tell the lobby which."""
         sessions = [session for bot in bots if (session := self._host.clients.session_of(bot)) is not None]
@@ -218,14 +237,16 @@ class LobbyRunner:
 
     def _tell(self, effect: Tell) -> None:
         session = self._host.clients.session_of(effect.bot)
-        if session is not None:
+        if session is not None and effect.is_greeting:
+            self._loop.call_soon(session.send, effect.message)
+        elif session is not None:
             session.send(effect.message)
 
     def _charge_seek(self, effect: ChargeSeek) -> None:
         self._host.quotas.charge_seek(effect.address, effect.config_bytes, refund=effect.refund)
 
     def _load_bot(self, effect: LoadBot) -> None:
-        self._loading.start(self._load_quietly(effect.bot))
+        self._background.start(self._load_quietly(effect.bot))
 
     def _look_up_names(self, effect: LookUpNames) -> None:
         for name in effect.names:
@@ -239,6 +260,9 @@ class LobbyRunner:
 _PERFORMERS: dict[type[LobbyEffect], Callable[[LobbyRunner, Any], None]] = {
     WakeAt: LobbyRunner._set_timer,
     StartMatch: LobbyRunner._start_match,
+    StartAssigned: LobbyRunner._start_assigned,
+    CallBots: LobbyRunner._call_bots,
+    StopServer: LobbyRunner._stop_server,
     RejectMessage: LobbyRunner._reject_message,
     Tell: LobbyRunner._tell,
     ChargeSeek: LobbyRunner._charge_seek,

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from arena.lobby.policy import LobbyPolicy
-from arena.server import assigned_matches
 from arena.server.arena import Arena
 from arena.store.result_queries import record_of
 from databases import EVERY_DATABASE
@@ -61,11 +60,8 @@ async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_los
     assert [seat.reason for seat in (await played).result.seats] == ["win", "no_show"]
 
 
-async def test_bots_that_play_all_the_time_are_kept_free_for_a_match_that_has_waited(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(assigned_matches, "RESERVE_DELAY_S", 0.0)
-    served = await serve(policy=LobbyPolicy(new_seek_delay_s=0.0))
+async def test_bots_that_play_all_the_time_are_kept_free_for_a_match_that_has_waited(serve: Any) -> None:
+    served = await serve(policy=LobbyPolicy(new_seek_delay_s=0.0, reserve_delay_s=0.0))
     clients = {bot: await served.enter(bot) for bot in ("ann", "bob", "cid", "dan")}
     others = {"ann": "bob", "bob": "ann", "cid": "dan", "dan": "cid"}
     under_way = {}
