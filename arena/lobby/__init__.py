@@ -8,6 +8,7 @@
   that miss matches.
 - assignments.py has the matches that the operator assigns, while they wait for their bots.
 - known_bots.py has the ratings and encounters of bots, and decides which matches are rated.
+- log.py writes and replays the events of a lobby. explanation.py says why a seek has not become a match.
 
 The server (arena/server/lobby_runner.py) turns messages into events and performs the effects.
 """

@@ -55,6 +55,7 @@ from arena.lobby.events import (
     SeekWithdrawn,
     Tick,
 )
+from arena.lobby.explanation import explain_seek
 from arena.lobby.known_bots import KnownBots
 from arena.lobby.pairing import Pairing
 from arena.lobby.policy import LobbyPolicy
@@ -100,6 +101,8 @@ class Lobby:
         """True while no match may start, because the server is about to stop."""
         self._drain_ends: float | None = None
         """The time at which a draining server stops although matches are in progress, if there is one."""
+        self._is_paused = False
+        """True if the last `Tick` said that no seeks may start a match."""
         self._unknown: dict[str, None] = {}
         """The names that are known to be unregistered, oldest first."""
         self._urls: dict[str, str] = {}
@@ -162,6 +165,12 @@ class Lobby:
             for (game, preset, rated, is_open, presets, private, opponents), weight in zip(alike, weights, strict=True)
             if weight <= self._policy.max_listed_seeks
         ]
+
+    def explain(self, bot: str, now: float) -> dict[str, str]:
+        """Return for each seek of a bot, by id, why it has not become a match yet."""
+        held = "no match begins, because the server drains" if self.is_draining else None
+        held = "no match begins at present, because the host has a problem" if self._is_paused else held
+        return {seek.id: held or explain_seek(seek, self._pairing, self.roster, now) for seek in self.seeks_of(bot)}
 
     def free_slots(self, bot: str) -> int:
         """Return the number of a bot's slots without a match or a seek; 0 or less while the bot is disconnected."""
@@ -421,6 +430,7 @@ class Lobby:
             self._pairing.reschedule(now)
         if self._assignments:
             effects += self._start_assigned(now)
+        self._is_paused = event.is_paused
         is_paused = event.is_paused or self.is_draining
         return effects + self._pairing.step(now, rng, event.match, is_paused=is_paused)
 

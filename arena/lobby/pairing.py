@@ -81,7 +81,8 @@ class Pairing:
         """The time of the next step; None while there is nothing to pair."""
         self.seeking: Counter[tuple[str, bool]] = Counter()
         """The number of active seeks, by game and whether they are open."""
-        self._index = SeekIndex()
+        self.index = SeekIndex()
+        """The active seeks."""
         self._pool_members = PoolMembers()
         self._new = FairSeekQueue()
         """Seeks that no pairing round has examined yet. A round looks for a partner by name for each of them (see
@@ -114,7 +115,7 @@ class Pairing:
 
     def activate(self, seek: ActiveSeek, now: float) -> list[LobbyEffect]:
         """Make a seek active."""
-        self._index.add(seek)
+        self.index.add(seek)
         self.seeking[seek.spec.game, seek.spec.open] += 1
         self._new.add(seek)
         if seek.is_ladder_seek and not seek.is_person:
@@ -125,7 +126,7 @@ class Pairing:
     def reconsider(self, bot: str, now: float) -> list[LobbyEffect]:
         """Decide again whether a bot's seeks are for rated matches, because the bot's approval changed."""
         effects: list[LobbyEffect] = []
-        for seek in list(self._index.seeks_of(bot)):
+        for seek in list(self.index.seeks_of(bot)):
             rated = seek.ratable and self._known.may_be_rated(bot)
             if rated != seek.spec.rated:
                 effects += self.end(seek)
@@ -135,14 +136,14 @@ class Pairing:
 
     def seeks_of(self, bot: str) -> Collection[ActiveSeek]:
         """Return a bot's active seeks, oldest first."""
-        return self._index.seeks_of(bot)
+        return self.index.seeks_of(bot)
 
     def find(self, bot: str, seek_id: str) -> ActiveSeek | None:
-        return self._index.find(bot, seek_id)
+        return self.index.find(bot, seek_id)
 
     def end(self, seek: ActiveSeek) -> list[LobbyEffect]:
         """End an active seek."""
-        self._index.remove(seek)
+        self.index.remove(seek)
         self.seeking[seek.spec.game, seek.spec.open] -= 1
         self._new.discard(seek)
         self._postponed.pop(seek, None)
@@ -153,7 +154,7 @@ class Pairing:
     def end_all(self, bot: str) -> list[LobbyEffect]:
         """End all seeks of a bot."""
         self._pool_members.remove(bot)
-        return [effect for seek in list(self._index.seeks_of(bot)) for effect in self.end(seek)]
+        return [effect for seek in list(self.index.seeks_of(bot)) for effect in self.end(seek)]
 
     def confirm(self, match: str) -> Sequence[ActiveSeek]:
         """Note that a match has begun. Return its seeks; none if the match is not one that a step started."""
@@ -175,7 +176,11 @@ class Pairing:
 
     def rate_delay_s(self, bot: str, now: float) -> float:
         """Return the seconds for which the rate limit delays a bot's ladder seeks; 0 if it has no such seeks."""
-        return self._rate_wait_s(bot, now) if any(seek.is_ladder_seek for seek in self.seeks_of(bot)) else 0.0
+        return self.rate_wait_s(bot, now) if any(seek.is_ladder_seek for seek in self.seeks_of(bot)) else 0.0
+
+    def rate_wait_s(self, bot: str, now: float) -> float:
+        """Return the seconds until a bot may start its next ladder match; 0 if it may now."""
+        return 0.0 if self._rate is None else self._rate.seconds_until_token(bot, now)
 
     def reschedule(self, now: float) -> None:
         """Schedule another pairing round, because matches may have become possible."""
@@ -217,9 +222,9 @@ class Pairing:
     def _next_round(self, now: float) -> float | None:
         """Return the time of the next useful pairing round; None if it has to wait for something to change."""
         policy = self._policy
-        if self._new or (self._began and self._index.fillable_specs):
+        if self._new or (self._began and self.index.fillable_specs):
             return now + policy.new_seek_delay_s
-        due = [now + policy.pairing_interval_s] if self._index.fillable_specs else []
+        due = [now + policy.pairing_interval_s] if self.index.fillable_specs else []
         if any(self._open_queues_with_candidates()):
             due.append(self._last_fill + policy.open_pairing_interval_s)
         if self._waiting_for_similar:
@@ -230,7 +235,7 @@ class Pairing:
         """Yield the open queues with seeks that might be paired now. Leave out the queues of games that have no open
         seeks.
         """
-        return (queue for game, queue in self._open_queues.items() if queue and (not game or self._index.open(game)))
+        return (queue for game, queue in self._open_queues.items() if queue and (not game or self.index.open(game)))
 
     def _pair(self) -> Iterator[list[LobbyEffect]]:
         """Start all matches that active seeks allow now, first those that name opponents. Yield the effects of each
@@ -244,7 +249,7 @@ class Pairing:
             partner, effects = self._pair_new(seek)
             if partner is not None or number % batch_size == batch_size - 1:
                 yield effects
-        for spec in list(self._index.fillable_specs):
+        for spec in list(self.index.fillable_specs):
             for bots in self._rating_buckets(spec):
                 for group in self._ladder_groups(spec, bots):
                     yield self._try_start(group)
@@ -282,17 +287,13 @@ class Pairing:
     def _has_waited(self, seek: ActiveSeek) -> bool:
         """Return true if the seek's bot may start a match now and the seek has waited long enough for similar seeks."""
         still = (
-            seek.spec in self._index.fillable_specs
+            seek.spec in self.index.fillable_specs
             and self._now - seek.since < self._policy.open_fallback_delay_populated_s
         )
         return self._may_begin(seek.key) and not still
 
     def _capacity(self, bot: str) -> int:
         return self._roster.capacity(bot, self._now)
-
-    def _rate_wait_s(self, bot: str, now: float) -> float:
-        """Return the seconds until a bot may start its next ladder match; 0 if it may now."""
-        return 0.0 if self._rate is None else self._rate.seconds_until_token(bot, now)
 
     def _must_wait(self, bots: Iterable[str]) -> bool:
         """Return whether the rate limit delays one of the bots."""
@@ -309,7 +310,7 @@ class Pairing:
         if seek.opponents and seek.spec.seats > 2:
             self._open_queue_of(seek).add(seek)
             return None, []
-        other = self._index.find_partner(seek, functools.partial(self._may_meet, seek))
+        other = self.index.find_partner(seek, functools.partial(self._may_meet, seek))
         effects = [] if other is None else self._try_start((seek, other))
         if not effects and seek.is_ladder_seek:
             self._waiting_for_similar[seek] = None
@@ -338,7 +339,7 @@ class Pairing:
         """Start a match of seeks, and return the effects. Return none if a seek has ended or its bot may not play
         now.
         """
-        if not all(one in self._index and self._capacity(one.key) and self._may_take(one, *group) for one in group):
+        if not all(one in self.index and self._capacity(one.key) and self._may_take(one, *group) for one in group):
             return []
         paced = self._paced_in(group)
         if self._must_wait(paced):  # a bot with many slots may have used up its rate in this round
@@ -373,12 +374,12 @@ class Pairing:
         """
         spec, group = seek.spec, [seek]
         for opponent in seek.opponents:
-            answer = self._index.find_answer(spec, opponent, frozenset((seek.key, *seek.opponents)))
+            answer = self.index.find_answer(spec, opponent, frozenset((seek.key, *seek.opponents)))
             if answer is None:
                 return None
             group.append(answer)
-        group += self._sample_seeks(group, spec, self._index.unnamed(spec))
-        group += self._sample_seeks(group, spec, self._index.open(spec.game))
+        group += self._sample_seeks(group, spec, self.index.unnamed(spec))
+        group += self._sample_seeks(group, spec, self.index.open(spec.game))
         return group if len(group) == spec.seats else None
 
     def _sample_seeks(
@@ -417,7 +418,7 @@ class Pairing:
 
     def _rating_buckets(self, spec: MatchSpec) -> Iterator[list[str]]:
         """Return the bots with ladder seeks of one kind, in batches by rating. Only bots in one batch are compared."""
-        waiting = self._index.unnamed(spec)
+        waiting = self.index.unnamed(spec)
         free = {bot: next(iter(seeks.values())) for bot, seeks in waiting.items() if self._may_begin(bot)}
         bots = sorted(free, key=lambda bot: self._known.rating(bot, standing_pool((free[bot],))))
         parts = -(-len(bots) // self._policy.pairing_batch_size)
@@ -427,7 +428,7 @@ class Pairing:
         """Return groups of seeks that can become matches. Groups with people come first, and are formed by the ratings
         in the pool of people. Groups without people come after them.
         """
-        waiting = self._index.unnamed(spec)
+        waiting = self.index.unnamed(spec)
         seeks = [
             seek
             for bot in bots
