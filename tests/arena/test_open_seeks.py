@@ -211,31 +211,6 @@ def test_one_who_is_named_among_several_may_name_nobody(board: SeekBoard) -> Non
 # Over the wire
 
 
-@pytest.mark.parametrize(
-    ("seek", "code", "words"),
-    [
-        ({"game": "nim", "open": True, "config": {"heaps": [1]}}, "bad_config", "an open seek has no config"),
-        ({"game": "nim", "open": True, "opponent": "bob"}, "not_allowed", "an open seek names no opponents"),
-        ({"game": "chess", "open": True}, "unknown_game", "nim, grundy, tictactoe"),
-        ({"game": "nim", "open": True, "private": True}, "not_allowed", "open and private exclude each other"),
-        ({"game": "nim", "private": True, "opponent": "bob"}, "not_allowed", "a private seek names no opponents"),
-        ({"game": "dibs", "private": True}, "not_allowed", "a match of 2 seats: this one has 3"),
-        ({"game": "nim", "opponents": ["bob", "cid"]}, "not_allowed", "2 opponents are named: this match has 2 seats"),
-        ({"game": "nim", "opponents": ["ANN"]}, "not_allowed", "name another opponent"),
-        ({"game": "dibs", "opponents": ["bob", "BOB"]}, "not_allowed", "names a bot twice"),
-        ({"game": "dibs", "opponent": "bob", "opponents": ["cid"]}, "bad_message", "exclude each other"),
-    ],
-)
-async def test_a_seek_that_asks_for_too_much_is_answered_with_the_reason(
-    serve: Any, dibs: None, seek: dict[str, Any], code: str, words: str
-) -> None:
-    client = await (await serve()).enter("ann")
-    await client.send(type="seek", id="s1", **seek)
-    error = await client.expect("error")
-    assert (error["code"], error["ref"]) == (code, "s1")
-    assert words in error["message"]
-
-
 async def test_a_stranger_finds_a_rated_match_against_an_open_seek(serve: Any) -> None:
     served = await serve()
     house, ann = await served.enter("house"), await served.enter("ann")

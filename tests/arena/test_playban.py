@@ -168,22 +168,6 @@ async def test_a_silent_bot_with_64_slots_takes_one_honest_bot_at_a_time(serve: 
     assert {seat["bot"] for seat in (await bob.expect("start"))["seats"]} == {"bob", "cid"}
 
 
-async def test_new_bots_of_one_address_play_as_soon_as_the_one_before_has_come(serve: Any) -> None:
-    served = await serve()
-
-    async def come(name: str, **seek: Any) -> str:
-        client = await served.enter(name)
-        await client.send(type="seek", id="s", game="nim", **seek)
-        start = await client.expect("start")
-        await client.ready(start)
-        return str(start["match"])
-
-    matches = await asyncio.gather(
-        *(come(f"bot-{number}") for number in range(6)), come("ann", opponent="bob"), come("bob", opponent="ann")
-    )
-    assert len(set(matches)) == 4
-
-
 async def test_who_walks_away_frees_the_opponent(serve: Any) -> None:
     served = await serve(away_s=0.05, clock=Clock(bank_ms=600_000, increment_ms=0))
     first, second, start = await served.begun()
