@@ -83,8 +83,9 @@ Effects = list[LobbyEffect]
 class Lobby:
     """The seeks of connected bots, and all that decides which of them become matches.
 
-    Each node of an arena has a lobby of its own. The node that pairs a game has all seeks for that game, so its lobby
-    decides alone, by the ratings that its own database reads gave (`RatingsReloaded`). Other nodes send bots there.
+    Each node of an arena has a lobby of its own. The node that pairs a game (see `GamesMoved`) gets all seeks for that
+    game, and plays the matches. So its lobby decides alone, by its own snapshot of ratings. Ratings that changed
+    elsewhere, by the operator or because the game has moved, arrive as `RatingsReloaded`.
     """
 
     def __init__(self, policy: LobbyPolicy | None = None) -> None:
