@@ -136,7 +136,7 @@ class KnownBots:
         """
         known = self._of(loaded.bot)
         changed = known.is_approved != loaded.is_approved
-        known.is_approved, known.ratings = loaded.is_approved, loaded.ratings
+        known.is_approved, known.ratings = loaded.is_approved, dict(loaded.ratings)
         if loaded.has_history and not known.has_history:
             known.has_history = True
             self._note_history(known, loaded)
@@ -158,7 +158,7 @@ class KnownBots:
         known = self._bots.get(reloaded.bot)
         if known is None:  # it was forgotten meanwhile
             return
-        known.ratings = reloaded.ratings
+        known.ratings = dict(reloaded.ratings)
         known.rated_matches.clear()
         known.at_limit.clear()
         self._note_rated_matches(reloaded)

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec.structs import replace
 
@@ -97,6 +97,7 @@ class Arena(HostHandler):
     - A disconnected seat drops out after `away_s` seconds or, if that is 0, when its clock runs out.
     - `make_operations` returns the handlers of operator requests. `access` says who may connect.
     - `policy` has the limits and delays of the lobby. `drained` is set when the server has drained and must stop.
+      The lobby's events are written to `lobby_log`.
     - `meters` measure moves, `work_clock` the work that clients cause.
     """
 
@@ -114,6 +115,7 @@ class Arena(HostHandler):
         encryption: Encryption | None = None,
         policy: LobbyPolicy | None = None,
         drained: asyncio.Event | None = None,
+        lobby_log: BinaryIO | None = None,
         make_operations: Callable[[Arena], Mapping[str, OperationHandler]] = lambda arena: {},
         quotas: Quotas | None = None,
         nodes: SingleNode | None = None,
@@ -149,6 +151,7 @@ class Arena(HostHandler):
             self.nodes,
             drained or asyncio.Event(),
             self._timeouts.record_retry_delay_s,
+            lobby_log,
         )
         self.assigned = AssignedMatches(self.host, self._runner)
         """The matches that the operator assigns."""
@@ -233,7 +236,7 @@ class Arena(HostHandler):
         the results of finished matches.
         """
         await self.background.cancel()
-        self._runner.close()
+        await self._runner.close()
         await self.host.disconnect(code)
         await self.operator_channel.close()
         self.store.stop_retrying()

@@ -7,8 +7,8 @@ import logging
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from random import SystemRandom
-from typing import Any
+from random import Random, SystemRandom
+from typing import Any, BinaryIO
 
 from arena.host.actions import require_bot
 from arena.host.host import MatchHost
@@ -40,6 +40,7 @@ from arena.lobby.events import (
     Tick,
 )
 from arena.lobby.lobby import Lobby
+from arena.lobby.log import LogEntry, encode_entry
 from arena.server.bot_loader import BotLoader
 from arena.server.match_headers import MatchHeaders
 from arena.server.nodes import SingleNode
@@ -59,6 +60,7 @@ log = logging.getLogger("arena.server")
 class LobbyRunner:
     """The lobby of a server, with its timer and its source of randomness. Seeks start no match while the host has a
     fault or the node drains. `drained` is set when the server has drained and must stop.
+    The events are written to `log_file` (see arena/lobby/log.py) if it is given.
     """
 
     def __init__(
@@ -71,8 +73,10 @@ class LobbyRunner:
         nodes: SingleNode,
         drained: asyncio.Event,
         retry_delay_s: float,
+        log_file: BinaryIO | None = None,
     ) -> None:
         self._drained = drained
+        self._log = log_file
         self.lobby = lobby
         self._host = host
         self._headers = headers
@@ -81,8 +85,9 @@ class LobbyRunner:
         self._nodes = nodes
         self._retry_delay_s = retry_delay_s
         self._loop = asyncio.get_running_loop()
-        self._rng = SystemRandom()
+        self._rng: Random = SystemRandom()
         self._timer: asyncio.Handle | None = None
+        self._is_closed = False
         self._used_up: set[str] = set()
         """The addresses whose quotas the lobby was told to be used up."""
         self._assigned: dict[str, Callable[[Sequence[int]], None]] = {}
@@ -94,7 +99,12 @@ class LobbyRunner:
         """Let the lobby handle an event, and perform the effects. Raise `MalformedMessage` if the lobby rejects the
         message of a client.
         """
-        for effect in self.lobby.receive(event, self._loop.time(), self._rng):
+        now, rng = self._loop.time(), self._rng
+        if self._log is not None:
+            entry = LogEntry(now, secrets.randbits(64), event)
+            self._log.write(encode_entry(entry))
+            rng = entry.make_rng()
+        for effect in self.lobby.receive(event, now, rng):
             _PERFORMERS[type(effect)](self, effect)
 
     def handle(self, session: ClientSession, message: ClientMessage) -> None:
@@ -126,10 +136,12 @@ class LobbyRunner:
             self._used_up.remove(address)
             self.feed(QuotaChanged(address, is_used_up=False))
 
-    def close(self) -> None:
-        """Pair no more seeks."""
-        if self._timer is not None:
-            self._timer.cancel()
+    async def close(self) -> None:
+        """Pair no more seeks, and read no more from the store."""
+        self._is_closed = True
+        self._cancel_timer()
+        await self._background.cancel()
+        await self._lookups.cancel()
 
     async def load(self, bot: str) -> None:
         """Load a bot's ratings and approval, and the first time its past matches. Raise `StoreError` if that fails."""
@@ -163,13 +175,18 @@ class LobbyRunner:
         self.feed(Tick(match, is_paused))
 
     def _set_timer(self, effect: WakeAt) -> None:
-        self.close()
-        if effect.time is None:
-            self._timer = None
-        elif effect.time <= self._loop.time():
+        self._cancel_timer()
+        if effect.time is None or self._is_closed:
+            return
+        if effect.time <= self._loop.time():
             self._timer = self._loop.call_soon(self._wake)
         else:
             self._timer = self._loop.call_at(effect.time, self._wake)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _start_match(self, effect: StartMatch) -> None:
         """Start a match, with seats drawn at random. If an address has no quota left for it, the match does not begin,

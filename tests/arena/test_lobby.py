@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from arena.lobby.effects import (
     NoteMissedMatch,
     RejectMessage,
     StartAssigned,
+    StartMatch,
     StopServer,
     Tell,
     WakeAt,
@@ -323,3 +325,15 @@ def test_a_log_that_is_replayed_gives_the_same_effects() -> None:
         lines.append(encode_entry(entry))
         effects.append((entry, board.lobby.receive(event, entry.now, entry.make_rng())))
     assert list(replay(lines, Lobby(LobbyPolicy(rated_per_pair=1)))) == effects
+
+
+async def test_the_log_of_a_server_tells_again_which_matches_it_started(serve: Any) -> None:
+    log = io.BytesIO()
+    served = await serve(lobby_log=log)
+    first, second, start = await served.begun()
+    await first.send(type="resign", match=start["match"])
+    for client in (first, second):
+        await client.expect("end")
+    effects = [effect for _, found in replay(log.getvalue().splitlines(), Lobby()) for effect in found]
+    (started,) = (effect for effect in effects if isinstance(effect, StartMatch))
+    assert (started.match, sorted(started.bots), started.pool) == (start["match"], ["ann", "bob"], "nim/classic")
