@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from arena.lobby import events
 from arena.lobby.assignments import Assignments
 from arena.lobby.effects import (
     CallBots,
@@ -28,33 +29,7 @@ from arena.lobby.effects import (
     Tell,
     WakeAt,
 )
-from arena.lobby.events import (
-    AssignmentWithdrawn,
-    BotForgotten,
-    BotJoined,
-    BotLeft,
-    BotLoaded,
-    BotReady,
-    BotRenamed,
-    DrainCancelled,
-    DrainStarted,
-    GamesMoved,
-    LobbyEvent,
-    MatchAdded,
-    MatchAssigned,
-    MatchBegun,
-    MatchNotBegun,
-    MatchRated,
-    MatchUnrated,
-    NameUnknown,
-    QuotaChanged,
-    RatedMatchResumed,
-    RatingsReloaded,
-    SeatReleased,
-    SeekPlaced,
-    SeekWithdrawn,
-    Tick,
-)
+from arena.lobby.events import LobbyEvent
 from arena.lobby.explanation import explain_seek
 from arena.lobby.known_bots import KnownBots
 from arena.lobby.pairing import Pairing
@@ -110,12 +85,15 @@ class Lobby:
         """The URL of the node that pairs a game, for each game that another node pairs."""
         self._pause_ends: list[float] = []
         """A heap of the times at which suspensions of bots end."""
+        self._rng: Random
+        """The source of randomness for the current event."""
         self._wake_at: float | None = None
         """The time of the last `WakeAt`; None if there is none, or its time has come."""
 
     def receive(self, event: LobbyEvent, now: float, rng: Random) -> Effects:
         """Handle an event, and return the effects for the server to perform. `rng` draws among open seeks."""
-        effects = _HANDLERS[type(event)](self, event, now, rng)
+        self._rng = rng
+        effects = _HANDLERS[type(event)](self, event, now)
         due = self._next_due()
         if due != self._wake_at:
             self._wake_at = due
@@ -181,7 +159,7 @@ class Lobby:
         dates = (*self._pause_ends[:1], self._pairing.due, self._assignments.next_due(), self._drain_ends)
         return min((date for date in dates if date is not None), default=None)
 
-    def _on_joined(self, event: BotJoined, now: float, rng: Random) -> Effects:
+    def _on_joined(self, event: events.BotJoined, now: float) -> Effects:
         bot = fold_name(event.bot)
         self.roster.online[bot] = ConnectedBot(event.bot, event.slots, event.address, event.is_person)
         self._unknown.pop(bot, None)
@@ -191,13 +169,13 @@ class Lobby:
             effects.append(Tell(bot, Error(code=error_codes.UNAVAILABLE, message=DRAINING_MESSAGE), is_greeting=True))
         return effects
 
-    def _on_left(self, event: BotLeft, now: float, rng: Random) -> Effects:
+    def _on_left(self, event: events.BotLeft, now: float) -> Effects:
         effects = self._pairing.end_all(event.bot)
         self.roster.online.pop(event.bot, None)
         self.known_bots.on_left(event.bot)
         return effects
 
-    def _on_seek(self, event: SeekPlaced, now: float, rng: Random) -> Effects:
+    def _on_seek(self, event: events.SeekPlaced, now: float) -> Effects:
         if self._pairing.find(event.bot, event.seek.id) is not None:
             return [RejectMessage(f"seek: id {event.seek.id!r} is in force already: choose another")]
         refusal = self._refusal(event, now)
@@ -246,7 +224,7 @@ class Lobby:
         )
         return [*effects, LookUpNames(absent)] if absent else effects
 
-    def _refusal(self, event: SeekPlaced, now: float) -> Error | None:
+    def _refusal(self, event: events.SeekPlaced, now: float) -> Error | None:
         """Return the error for a seek whose bot may not seek now. The seek's config is not read for that, since reading
         it takes a few milliseconds for a large map.
         """
@@ -263,33 +241,33 @@ class Lobby:
         pause_s = self.roster.suspensions.pause_s(event.bot, connected.address, now)
         return Error(code=error_codes.UNAVAILABLE, message=pause_message(pause_s)) if pause_s > 0 else None
 
-    def _on_withdrawn(self, event: SeekWithdrawn, now: float, rng: Random) -> Effects:
+    def _on_withdrawn(self, event: events.SeekWithdrawn, now: float) -> Effects:
         seek = self._pairing.find(event.bot, event.id)
         ended = [] if seek is None else self._pairing.end(seek)
         return [*ended, Tell(event.bot, Unseeked(id=event.id))]  # a `start` sent before stays valid
 
-    def _on_added(self, event: MatchAdded, now: float, rng: Random) -> Effects:
+    def _on_added(self, event: events.MatchAdded, now: float) -> Effects:
         self.roster.seat(event.match, event.bots)
         return []
 
-    def _on_begun(self, event: MatchBegun, now: float, rng: Random) -> Effects:
+    def _on_begun(self, event: events.MatchBegun, now: float) -> Effects:
         for seek in self._pairing.confirm(event.match):
             self.waits.observe(now - seek.since)
         return []
 
-    def _on_not_begun(self, event: MatchNotBegun, now: float, rng: Random) -> Effects:
+    def _on_not_begun(self, event: events.MatchNotBegun, now: float) -> Effects:
         self.known_bots.end_unrated(event.match)
         effects = self._pairing.revoke(event.match, now, seeks_again=event.seeks_again)
         if self.roster.release_all(event.match):
             self._pairing.reschedule(now)
         return effects + self._on_slots_free()
 
-    def _on_ready(self, event: BotReady, now: float, rng: Random) -> Effects:
+    def _on_ready(self, event: events.BotReady, now: float) -> Effects:
         if self.roster.suspensions.on_ready(event.bot, self.roster.online):
             self._pairing.reschedule(now)
         return []
 
-    def _on_released(self, event: SeatReleased, now: float, rng: Random) -> Effects:
+    def _on_released(self, event: events.SeatReleased, now: float) -> Effects:
         """Handle that a match has released a seat. Its bot played or missed the match, and has a free slot again."""
         effects: Effects = []
         if event.missed:
@@ -316,41 +294,41 @@ class Lobby:
             *(Tell(bot, replace(error, ref=seek.id)) for seek in ended),
         ]
 
-    def _on_loaded(self, event: BotLoaded, now: float, rng: Random) -> Effects:
+    def _on_loaded(self, event: events.BotLoaded, now: float) -> Effects:
         changed = self.known_bots.load(event)
         return self._pairing.reconsider(event.bot, now) if changed else []
 
-    def _on_reloaded(self, event: RatingsReloaded, now: float, rng: Random) -> Effects:
+    def _on_reloaded(self, event: events.RatingsReloaded, now: float) -> Effects:
         self.known_bots.reload(event)
         return []
 
-    def _on_forgotten(self, event: BotForgotten, now: float, rng: Random) -> Effects:
+    def _on_forgotten(self, event: events.BotForgotten, now: float) -> Effects:
         self.known_bots.forget(event.bot)
         return []
 
-    def _on_renamed(self, event: BotRenamed, now: float, rng: Random) -> Effects:
+    def _on_renamed(self, event: events.BotRenamed, now: float) -> Effects:
         self.known_bots.rename(event.bot, event.new)
         return []
 
-    def _on_resumed(self, event: RatedMatchResumed, now: float, rng: Random) -> Effects:
+    def _on_resumed(self, event: events.RatedMatchResumed, now: float) -> Effects:
         self.known_bots.begin_rated(event.match, event.pool, event.bots)
         return []
 
-    def _on_rated(self, event: MatchRated, now: float, rng: Random) -> Effects:
+    def _on_rated(self, event: events.MatchRated, now: float) -> Effects:
         self.known_bots.end_rated(event, now)
         return []
 
-    def _on_unrated(self, event: MatchUnrated, now: float, rng: Random) -> Effects:
+    def _on_unrated(self, event: events.MatchUnrated, now: float) -> Effects:
         self.known_bots.end_unrated(event.match)
         return []
 
-    def _on_unknown_name(self, event: NameUnknown, now: float, rng: Random) -> Effects:
+    def _on_unknown_name(self, event: events.NameUnknown, now: float) -> Effects:
         self._unknown[event.name] = None
         if len(self._unknown) > self._policy.max_unknown_names:
             del self._unknown[next(iter(self._unknown))]
         return []
 
-    def _on_quota(self, event: QuotaChanged, now: float, rng: Random) -> Effects:
+    def _on_quota(self, event: events.QuotaChanged, now: float) -> Effects:
         if event.is_used_up:
             self.roster.used_up.add(event.address)
         else:
@@ -358,7 +336,7 @@ class Lobby:
             self._pairing.reschedule(now)
         return []
 
-    def _on_games_moved(self, event: GamesMoved, now: float, rng: Random) -> Effects:
+    def _on_games_moved(self, event: events.GamesMoved, now: float) -> Effects:
         """End the seeks for games that another node pairs now, and send their bots the URL of that node."""
         self._urls = event.urls
         effects: Effects = []
@@ -372,11 +350,11 @@ class Lobby:
                     effects += [*self._pairing.end(seek), Tell(bot, error)]
         return effects
 
-    def _on_assigned(self, event: MatchAssigned, now: float, rng: Random) -> Effects:
+    def _on_assigned(self, event: events.MatchAssigned, now: float) -> Effects:
         self._assignments.add(event.match, event.bots, now, event.wait_s)
         return []
 
-    def _on_assignment_withdrawn(self, event: AssignmentWithdrawn, now: float, rng: Random) -> Effects:
+    def _on_assignment_withdrawn(self, event: events.AssignmentWithdrawn, now: float) -> Effects:
         if self._assignments.remove(event.match):
             self._pairing.reschedule(now)
         return []
@@ -406,13 +384,13 @@ class Lobby:
         error = Error(code=error_codes.UNAVAILABLE, message=text, ref=seek.id)
         return [*self._pairing.end(seek), Tell(bot, error)]
 
-    def _on_drain(self, event: DrainStarted, now: float, rng: Random) -> Effects:
+    def _on_drain(self, event: events.DrainStarted, now: float) -> Effects:
         effects = [] if self.is_draining else self._tell_all(DRAINING_MESSAGE)
         self.is_draining = True
         self._drain_ends = None if event.timeout_s is None else now + event.timeout_s
         return [*effects, StopServer()] if self.roster.is_idle else effects
 
-    def _on_drain_cancelled(self, event: DrainCancelled, now: float, rng: Random) -> Effects:
+    def _on_drain_cancelled(self, event: events.DrainCancelled, now: float) -> Effects:
         effects = self._tell_all(DRAIN_CANCELLED_MESSAGE) if self.is_draining else []
         self.is_draining, self._drain_ends = False, None
         return effects
@@ -420,7 +398,7 @@ class Lobby:
     def _tell_all(self, text: str) -> Effects:
         return [Tell(bot, Error(code=error_codes.UNAVAILABLE, message=text)) for bot in self.roster.online]
 
-    def _on_tick(self, event: Tick, now: float, rng: Random) -> Effects:
+    def _on_tick(self, event: events.Tick, now: float) -> Effects:
         self._wake_at = None
         effects: Effects = []
         if self._drain_ends is not None and self._drain_ends <= now:
@@ -433,33 +411,33 @@ class Lobby:
             effects += self._start_assigned(now)
         self._is_paused = event.is_paused
         is_paused = event.is_paused or self.is_draining
-        return effects + self._pairing.step(now, rng, event.match, is_paused=is_paused)
+        return effects + self._pairing.step(now, self._rng, event.match, is_paused=is_paused)
 
 
-_HANDLERS: dict[type[LobbyEvent], Callable[[Lobby, Any, float, Random], Effects]] = {
-    BotJoined: Lobby._on_joined,
-    BotLeft: Lobby._on_left,
-    SeekPlaced: Lobby._on_seek,
-    SeekWithdrawn: Lobby._on_withdrawn,
-    MatchAdded: Lobby._on_added,
-    MatchBegun: Lobby._on_begun,
-    MatchNotBegun: Lobby._on_not_begun,
-    BotReady: Lobby._on_ready,
-    SeatReleased: Lobby._on_released,
-    BotLoaded: Lobby._on_loaded,
-    RatingsReloaded: Lobby._on_reloaded,
-    BotForgotten: Lobby._on_forgotten,
-    BotRenamed: Lobby._on_renamed,
-    RatedMatchResumed: Lobby._on_resumed,
-    MatchRated: Lobby._on_rated,
-    MatchUnrated: Lobby._on_unrated,
-    NameUnknown: Lobby._on_unknown_name,
-    QuotaChanged: Lobby._on_quota,
-    GamesMoved: Lobby._on_games_moved,
-    MatchAssigned: Lobby._on_assigned,
-    AssignmentWithdrawn: Lobby._on_assignment_withdrawn,
-    DrainStarted: Lobby._on_drain,
-    DrainCancelled: Lobby._on_drain_cancelled,
-    Tick: Lobby._on_tick,
+_HANDLERS: dict[type[LobbyEvent], Callable[[Lobby, Any, float], Effects]] = {
+    events.BotJoined: Lobby._on_joined,
+    events.BotLeft: Lobby._on_left,
+    events.SeekPlaced: Lobby._on_seek,
+    events.SeekWithdrawn: Lobby._on_withdrawn,
+    events.MatchAdded: Lobby._on_added,
+    events.MatchBegun: Lobby._on_begun,
+    events.MatchNotBegun: Lobby._on_not_begun,
+    events.BotReady: Lobby._on_ready,
+    events.SeatReleased: Lobby._on_released,
+    events.BotLoaded: Lobby._on_loaded,
+    events.RatingsReloaded: Lobby._on_reloaded,
+    events.BotForgotten: Lobby._on_forgotten,
+    events.BotRenamed: Lobby._on_renamed,
+    events.RatedMatchResumed: Lobby._on_resumed,
+    events.MatchRated: Lobby._on_rated,
+    events.MatchUnrated: Lobby._on_unrated,
+    events.NameUnknown: Lobby._on_unknown_name,
+    events.QuotaChanged: Lobby._on_quota,
+    events.GamesMoved: Lobby._on_games_moved,
+    events.MatchAssigned: Lobby._on_assigned,
+    events.AssignmentWithdrawn: Lobby._on_assignment_withdrawn,
+    events.DrainStarted: Lobby._on_drain,
+    events.DrainCancelled: Lobby._on_drain_cancelled,
+    events.Tick: Lobby._on_tick,
 }
 """The method that handles each type of event."""

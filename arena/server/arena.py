@@ -20,23 +20,7 @@ from arena.host.quotas import Quotas
 from arena.host.runner import MatchRunner
 from arena.host.session import ClientSession
 from arena.host.timeouts import HostTimeouts
-from arena.lobby.events import (
-    BotForgotten,
-    BotJoined,
-    BotLeft,
-    BotReady,
-    BotRenamed,
-    DrainCancelled,
-    DrainStarted,
-    GamesMoved,
-    MatchAdded,
-    MatchBegun,
-    MatchNotBegun,
-    MatchRated,
-    MatchUnrated,
-    RatedMatchResumed,
-    SeatReleased,
-)
+from arena.lobby import events
 from arena.lobby.lobby import Lobby
 from arena.lobby.policy import LobbyPolicy
 from arena.network.admission import Access
@@ -195,13 +179,13 @@ class Arena(HostHandler):
         """Start no more matches. The event `drained` is set when no match is in progress, or after `timeout_s` seconds;
         None means no limit. A further call replaces the timeout.
         """
-        self._runner.feed(DrainStarted(timeout_s))
+        self._runner.feed(events.DrainStarted(timeout_s))
         self.warnings.update("drain", DRAINING_REASON)
 
     def undo_drain(self) -> bool:
         """Start matches again. Return whether the server was draining."""
         was_draining = self.lobby.is_draining
-        self._runner.feed(DrainCancelled())
+        self._runner.feed(events.DrainCancelled())
         self.warnings.update("drain", None)
         return was_draining
 
@@ -212,7 +196,7 @@ class Arena(HostHandler):
 
     def on_renamed(self, old: str, new: str) -> None:
         """Rename a bot in the cache of bots. The bot must be disconnected."""
-        self._runner.feed(BotRenamed(fold_name(old), fold_name(new)))
+        self._runner.feed(events.BotRenamed(fold_name(old), fold_name(new)))
 
     async def reload_approvals(self, bots: Iterable[str]) -> None:
         """Apply changed approvals of bots to their seeks. Raise `StoreError` if the approvals cannot be read."""
@@ -255,15 +239,14 @@ class Arena(HostHandler):
         if away is not None and hello.bot is not None:  # another node may admit the bot
             raise StoreUnavailable(away)
         revocations = self._revocations
-        events = self.host.events
         try:
             identity = await self._auth.identify(hello, address)
         except Revoked as fault:
-            events.note_incident(fault.bot, fault.code, "it was rejected, because it is revoked")
+            self.host.events.note_incident(fault.bot, fault.code, "it was rejected, because it is revoked")
             raise
         except BotFault as fault:
             if hello.bot is not None and fault.code in (AUTH_FAILED, NAME_TAKEN):
-                events.note_impostor(hello.bot, fault.code, with_token=hello.token is not None)
+                self.host.events.note_impostor(hello.bot, fault.code, with_token=hello.token is not None)
             raise
         if identity.bot is not None:
             await self._runner.load(identity.bot)
@@ -281,18 +264,18 @@ class Arena(HostHandler):
     def on_connected(self, session: ClientSession) -> None:
         assert session.bot is not None
         self._auth.last_seen.on_connected(session.key)
-        joined = BotJoined(session.bot, session.slots, session.connection.address, session.is_person)
+        joined = events.BotJoined(session.bot, session.slots, session.connection.address, session.is_person)
         self._runner.feed(joined)
 
     def on_disconnected(self, session: ClientSession) -> None:
         self._auth.last_seen.on_disconnected(session.key)
-        self._runner.feed(BotLeft(session.key))
+        self._runner.feed(events.BotLeft(session.key))
 
     def on_seat_ready(self, session: ClientSession) -> None:
-        self._runner.feed(BotReady(session.key))
+        self._runner.feed(events.BotReady(session.key))
 
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
-        released = SeatReleased(
+        released = events.SeatReleased(
             runner.id, fold_name(runner.bots[seat]), missed=runner.is_absent(seat), stayed=runner.has_stayed(seat)
         )
         self._runner.feed(released)
@@ -339,14 +322,14 @@ class Arena(HostHandler):
         return self.nodes.register_match(header, seed)
 
     def begun(self, match: str) -> None:
-        self._runner.feed(MatchBegun(match))
+        self._runner.feed(events.MatchBegun(match))
 
     def not_begun(self, match: str, fault: Fault) -> None:
-        self._runner.feed(MatchNotBegun(match))
+        self._runner.feed(events.MatchNotBegun(match))
         self.assigned.fail(match, fault)
 
     def on_match_added(self, runner: MatchRunner) -> None:
-        self._runner.feed(MatchAdded(runner.id, tuple(map(fold_name, runner.bots))))
+        self._runner.feed(events.MatchAdded(runner.id, tuple(map(fold_name, runner.bots))))
         if self._feed is not None:
             runner.report_to(self._feed.report)
 
@@ -375,7 +358,7 @@ class Arena(HostHandler):
             return False
         if header.pool is not None:
             bots = tuple(fold_name(seat.bot) for seat in header.seats)
-            self._runner.feed(RatedMatchResumed(header.match, header.pool, bots))
+            self._runner.feed(events.RatedMatchResumed(header.match, header.pool, bots))
         return True
 
     async def on_announcement(self, announcement: Announcement | None) -> None:
@@ -411,7 +394,7 @@ class Arena(HostHandler):
             known, session = found.get(bot), self.host.clients.session_of(bot)
             if known is None:
                 self.dismiss([bot], "the operator renamed {bot} or deleted it", "renamed or deleted")
-                self._runner.feed(BotForgotten(bot))
+                self._runner.feed(events.BotForgotten(bot))
             elif known.revoked:
                 self.dismiss([bot], REVOKED_MESSAGE, "revoked")
             elif session is not None and session.token_hash != known.token_hash:
@@ -423,7 +406,7 @@ class Arena(HostHandler):
     def on_nodes_changed(self) -> None:
         """Handle a change of the nodes: redirect seeks for games that another node now pairs, and reload ratings."""
         urls = {game: self.nodes.url_of_other_owner(game) for game in game_names()}
-        self._runner.feed(GamesMoved({game: url for game, url in urls.items() if url is not None}))
+        self._runner.feed(events.GamesMoved({game: url for game, url in urls.items() if url is not None}))
         self.background.start(self._reload_cache())
 
     async def _reload_cache(self) -> None:
@@ -460,11 +443,11 @@ class Arena(HostHandler):
             notice_timer.cancel()
         match.remove_journal()
         if ratings is None:
-            self._runner.feed(MatchUnrated(match.result.match))
+            self._runner.feed(events.MatchUnrated(match.result.match))
         else:
             bots = tuple(fold_name(seat.bot) for seat in match.result.seats)
             new_ratings = tuple((seat.mu_after, seat.sigma_after) for seat in ratings.seats)
-            self._runner.feed(MatchRated(match.result.match, ratings.pool, bots, new_ratings))
+            self._runner.feed(events.MatchRated(match.result.match, ratings.pool, bots, new_ratings))
             if self._feed is not None:
                 self._feed.schedule_leaderboard(ratings.pool)
         match.send_end(ratings)

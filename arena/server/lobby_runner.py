@@ -14,6 +14,7 @@ from arena.host.actions import require_bot
 from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
 from arena.host.session import ClientSession
+from arena.lobby import events
 from arena.lobby.effects import (
     CallBots,
     ChargeSeek,
@@ -28,17 +29,7 @@ from arena.lobby.effects import (
     Tell,
     WakeAt,
 )
-from arena.lobby.events import (
-    AssignmentWithdrawn,
-    LobbyEvent,
-    MatchAssigned,
-    MatchNotBegun,
-    NameUnknown,
-    QuotaChanged,
-    SeekPlaced,
-    SeekWithdrawn,
-    Tick,
-)
+from arena.lobby.events import LobbyEvent
 from arena.lobby.lobby import Lobby
 from arena.lobby.log import LogEntry, encode_entry
 from arena.server.bot_loader import BotLoader
@@ -111,14 +102,14 @@ class LobbyRunner:
         """Handle a `seek` or `unseek` message. Raise a `BotFault` if the client must not send it."""
         if isinstance(message, Seek):
             bot = require_bot(session)
-            self.feed(SeekPlaced(bot, message, self._host.quotas.refusal_reason(session.connection.address)))
+            self.feed(events.SeekPlaced(bot, message, self._host.quotas.refusal_reason(session.connection.address)))
         elif isinstance(message, Unseek):
             if session.bot is None:
                 session.send(Unseeked(id=message.id))
             else:
-                self.feed(SeekWithdrawn(session.key, message.id))
+                self.feed(events.SeekWithdrawn(session.key, message.id))
 
-    def assign(self, event: MatchAssigned, on_bots_free: Callable[[Sequence[int]], None]) -> None:
+    def assign(self, event: events.MatchAssigned, on_bots_free: Callable[[Sequence[int]], None]) -> None:
         """Let a match wait for its bots. `on_bots_free` must then start it, with these seats absent."""
         self._assigned[event.match] = on_bots_free
         self.feed(event)
@@ -127,14 +118,14 @@ class LobbyRunner:
         """Let an assigned match wait no longer for its bots. Return False if it does not wait."""
         if self._assigned.pop(match, None) is None:
             return False
-        self.feed(AssignmentWithdrawn(match))
+        self.feed(events.AssignmentWithdrawn(match))
         return True
 
     def update_quotas(self) -> None:
         """Tell the lobby which addresses may start matches again."""
         for address in [address for address in self._used_up if self._host.quotas.can_start_match(address)]:
             self._used_up.remove(address)
-            self.feed(QuotaChanged(address, is_used_up=False))
+            self.feed(events.QuotaChanged(address, is_used_up=False))
 
     async def close(self) -> None:
         """Pair no more seeks, and read no more from the store."""
@@ -165,14 +156,14 @@ class LobbyRunner:
             log.warning("the name %s can't be looked up: %s", name, fault, extra=log_fields(bot=name))
             return
         if not is_registered:
-            self.feed(NameUnknown(name))
+            self.feed(events.NameUnknown(name))
 
     def _wake(self) -> None:
         self._timer = None
         self.update_quotas()
         is_paused = self._host.health.reason is not None or self._nodes.is_draining
         match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
-        self.feed(Tick(match, is_paused))
+        self.feed(events.Tick(match, is_paused))
 
     def _set_timer(self, effect: WakeAt) -> None:
         self._cancel_timer()
@@ -193,7 +184,7 @@ class LobbyRunner:
         and the lobby is told.
         """
         if self._find_used_up(effect.bots):
-            self.feed(MatchNotBegun(effect.match, seeks_again=True))
+            self.feed(events.MatchNotBegun(effect.match, seeks_again=True))
             return
         seats = list(zip(effect.bots, effect.seeks, strict=True))
         self._rng.shuffle(seats)
@@ -205,10 +196,10 @@ class LobbyRunner:
         try:
             self._host.start_match(header, seed, [seek for _, seek in seats])
         except ArenaFault as fault:
-            self.feed(MatchNotBegun(effect.match, seeks_again=True))
+            self.feed(events.MatchNotBegun(effect.match, seeks_again=True))
             self._pause(fault)
         except BaseException:
-            self.feed(MatchNotBegun(effect.match))
+            self.feed(events.MatchNotBegun(effect.match))
             raise
 
     def _start_assigned(self, effect: StartAssigned) -> None:
@@ -233,7 +224,7 @@ class LobbyRunner:
         used_up = [address for address in addresses if not self._host.quotas.can_start_match(address)]
         for address in used_up:
             self._used_up.add(address)
-            self.feed(QuotaChanged(address, is_used_up=True))
+            self.feed(events.QuotaChanged(address, is_used_up=True))
         return bool(used_up)
 
     def _pause(self, fault: ArenaFault) -> None:
