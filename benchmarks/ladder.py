@@ -20,26 +20,17 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
-from arena.lobby.effects import StartMatch, WakeAt
-from arena.lobby.events import (
-    BotJoined,
-    BotLeft,
-    BotReady,
-    LobbyEvent,
-    MatchBegun,
-    MatchRated,
-    SeatReleased,
-    SeekPlaced,
-    Tick,
-)
+from simulated_lobby import SimulatedLobby
+
+from arena.lobby.effects import StartMatch
+from arena.lobby.events import BotLeft, MatchRated, SeatReleased
 from arena.lobby.ladder_pairing import Seeker, information_gain
-from arena.lobby.lobby import Lobby
 from arena.lobby.policy import LobbyPolicy
 from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, RatingStanding, rate, skill_overlap
-from protocol.messages import Seek
 
 POOL = "nim/classic"
 """The rating pool of the simulated ladder."""
@@ -206,68 +197,44 @@ def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
                 heapq.heappush(events, (now + ABSENCE_S, next(order), (name,)))
 
 
-class LobbyLadder:
+class LobbyLadder(SimulatedLobby):
     """A ladder in simulated time whose bots are paired by the arena's lobby."""
 
     def __init__(self, ladder: SimulatedLadder) -> None:
+        super().__init__(POLICY, ladder.rng)
         self._ladder = ladder
-        self._lobby = Lobby(POLICY)
-        self._order = itertools.count()
-        self._now = 0.0
-        self._wake_at: float | None = None
-        self._events: list[tuple[float, int, str, tuple[str, ...]]] = []
-        """A heap of the ends of matches, and of arrivals of bots (with an empty match id)."""
 
     def play(self) -> None:
         for name in self._ladder.bots:
-            self._push(0.0, "", (name,))
-        while not self._ladder.is_over:
-            due = self._events[0][0] if self._events else math.inf
-            if self._wake_at is not None and self._wake_at <= due:
-                self._now, self._wake_at = max(self._now, self._wake_at), None
-                self._feed(Tick(f"m{next(self._order)}"))
-                continue
-            self._now, _, match, names = heapq.heappop(self._events)
-            if match:
-                self._end_match(match, names)
-            for name in names:
-                self._come_or_go(name)
+            self.call_at(0.0, partial(self._come_or_go, name))
+        self.run(lambda: self._ladder.is_over)
 
-    def _push(self, at: float, match: str, names: tuple[str, ...]) -> None:
-        heapq.heappush(self._events, (at, next(self._order), match, names))
-
-    def _feed(self, event: LobbyEvent) -> None:
-        for effect in self._lobby.receive(event, self._now, self._ladder.rng):
-            if isinstance(effect, WakeAt):
-                self._wake_at = effect.time
-            elif isinstance(effect, StartMatch):
-                self._start_match(effect)
-
-    def _start_match(self, effect: StartMatch) -> None:
-        self._feed(MatchBegun(effect.match))
+    def start_match(self, effect: StartMatch) -> None:
+        self.begin(effect, *effect.bots)
         for name in effect.bots:
-            self._feed(BotReady(name))
             self._ladder.bots[name].met.update(other for other in effect.bots if other != name)
         lasts_s = max(self._ladder.bots[name].seconds for name in effect.bots)
-        self._push(self._now + self._ladder.rng.uniform(0.5, 1.5) * lasts_s, effect.match, effect.bots)
+        self.call_at(self.now + self.rng.uniform(0.5, 1.5) * lasts_s, partial(self._end_match, effect))
 
-    def _end_match(self, match: str, names: tuple[str, ...]) -> None:
-        self._ladder.play(names[0], names[1])
-        standings = [self._ladder.bots[name].standing for name in names]
-        self._feed(MatchRated(match, POOL, names, tuple((standing.mu, standing.sigma) for standing in standings)))
-        for name in names:
-            self._feed(SeatReleased(match, name, stayed=True))
+    def _end_match(self, effect: StartMatch) -> None:
+        self._ladder.play(effect.bots[0], effect.bots[1])
+        standings = [self._ladder.bots[name].standing for name in effect.bots]
+        ratings = tuple((standing.mu, standing.sigma) for standing in standings)
+        self.feed(MatchRated(effect.match, POOL, effect.bots, ratings))
+        for name in effect.bots:
+            self.feed(SeatReleased(effect.match, name, stayed=True))
+        for name in effect.bots:
+            self._come_or_go(name)
 
     def _come_or_go(self, name: str) -> None:
         """Let a bot seek its next match if it is present, else leave for a while."""
-        if not is_present(self._ladder.bots[name], self._now):
-            self._feed(BotLeft(name))
-            self._push(self._now + ABSENCE_S, "", (name,))
+        if not is_present(self._ladder.bots[name], self.now):
+            self.feed(BotLeft(name))
+            self.call_at(self.now + ABSENCE_S, partial(self._come_or_go, name))
             return
-        if name not in self._lobby.roster.online:
-            self._feed(BotJoined(name, 1, address=name))
-        game, preset = POOL.split("/")
-        self._feed(SeekPlaced(name, Seek(id="s", game=game, config={"preset": preset})))
+        if name not in self.lobby.roster.online:
+            self.join(name)
+        self.seek(name, POOL)
 
 
 def is_present(entrant: Entrant, now: float) -> bool:
