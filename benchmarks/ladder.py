@@ -1,5 +1,5 @@
 """Measure how fast a ladder finds the true order of bots with four kinds of pairing: random, former, present and
-optimal.
+optimal. The present one is the arena's lobby itself.
 
 Time is simulated: some bots are slow, some come and go. After 5, 10, 20, 50 and 100 matches per bot, the program prints
 Kendall's tau between rating and strength, the share of possible pairs that met, and the fewest matches of any bot
@@ -20,20 +20,24 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
-from arena.ratings.ladder_pairing import Seeker, group_seekers, information_gain
+from simulated_lobby import SimulatedLobby
+
+from arena.lobby.effects import StartMatch
+from arena.lobby.events import BotLeft, MatchRated, SeatReleased
+from arena.lobby.ladder_pairing import Seeker, information_gain
+from arena.lobby.policy import LobbyPolicy
 from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, RatingStanding, rate, skill_overlap
 
 POOL = "nim/classic"
 """The rating pool of the simulated ladder."""
 MEASURED_COUNTS = (5, 10, 20, 50, 100)
 """The numbers of matches per bot after which a ladder is measured."""
-NEW_SEEK_DELAY_S, PAIRING_INTERVAL_S = 0.02, 1.0
-"""The ladder pairs waiting bots `NEW_SEEK_DELAY_S` seconds after a new seek, and in any case every `PAIRING_INTERVAL_S`
-seconds.
-"""
+POLICY = LobbyPolicy()
+"""The delays of the lobby, which all kinds of pairing have."""
 FAST_MATCH_S, SLOW_MATCH_S = 0.2, 6.0
 """The seconds of a match: `FAST_MATCH_S` between fast bots, `SLOW_MATCH_S` with a slow bot."""
 PRESENCE_S, ABSENCE_S = 60.0, 60.0
@@ -92,14 +96,10 @@ def pair_as_formerly(waiting: Sequence[Seeker], now: float, playing: Sequence[Se
     return pairs
 
 
-def pair_as_now(
-    waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random
-) -> Sequence[Sequence[Seeker]]:
-    return group_seekers(waiting, now, playing=playing)
-
-
-PAIRINGS: Mapping[str, Pairing] = {"random": pair_randomly, "before": pair_as_formerly, "now": pair_as_now}
+PAIRINGS: Mapping[str, Pairing] = {"random": pair_randomly, "before": pair_as_formerly}
 """The functions that pair bots in simulated time, by the name of the kind of pairing."""
+LOBBY = "now"
+"""The name of pairing by the arena's lobby."""
 RANDOM_ROUNDS = "lots"
 """The name of random pairing in rounds in which every bot plays."""
 TAU_TARGETS = (0.6, 0.7, 0.8, 0.85, 0.9)
@@ -183,7 +183,7 @@ def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
                 ends = now + ladder.rng.uniform(0.5, 1.5) * lasts
                 heapq.heappush(events, (ends, next(order), (one.bot, other.bot)))
             if len(waiting) > 1:
-                looks = now + PAIRING_INTERVAL_S
+                looks = now + POLICY.pairing_interval_s
             continue
         now, _, names = heapq.heappop(events)
         if len(names) > 1:  # two names: a match ends; one name: a bot arrives
@@ -192,9 +192,49 @@ def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
         for name in names:
             if is_present(ladder.bots[name], now):
                 waiting[name] = now
-                looks = min(looks, now + NEW_SEEK_DELAY_S)
+                looks = min(looks, now + POLICY.new_seek_delay_s)
             else:
                 heapq.heappush(events, (now + ABSENCE_S, next(order), (name,)))
+
+
+class LobbyLadder(SimulatedLobby):
+    """A ladder in simulated time whose bots are paired by the arena's lobby."""
+
+    def __init__(self, ladder: SimulatedLadder) -> None:
+        super().__init__(POLICY, ladder.rng)
+        self._ladder = ladder
+
+    def play(self) -> None:
+        for name in self._ladder.bots:
+            self.call_at(0.0, partial(self._come_or_go, name))
+        self.run(lambda: self._ladder.is_over)
+
+    def start_match(self, effect: StartMatch) -> None:
+        self.begin(effect, *effect.bots)
+        for name in effect.bots:
+            self._ladder.bots[name].met.update(other for other in effect.bots if other != name)
+        lasts_s = max(self._ladder.bots[name].seconds for name in effect.bots)
+        self.call_at(self.now + self.rng.uniform(0.5, 1.5) * lasts_s, partial(self._end_match, effect))
+
+    def _end_match(self, effect: StartMatch) -> None:
+        self._ladder.play(effect.bots[0], effect.bots[1])
+        standings = [self._ladder.bots[name].standing for name in effect.bots]
+        ratings = tuple((standing.mu, standing.sigma) for standing in standings)
+        self.feed(MatchRated(effect.match, POOL, effect.bots, ratings))
+        for name in effect.bots:
+            self.feed(SeatReleased(effect.match, name, stayed=True))
+        for name in effect.bots:
+            self._come_or_go(name)
+
+    def _come_or_go(self, name: str) -> None:
+        """Let a bot seek its next match if it is present, else leave for a while."""
+        if not is_present(self._ladder.bots[name], self.now):
+            self.feed(BotLeft(name))
+            self.call_at(self.now + ABSENCE_S, partial(self._come_or_go, name))
+            return
+        if name not in self.lobby.roster.online:
+            self.join(name)
+        self.seek(name, POOL)
 
 
 def is_present(entrant: Entrant, now: float) -> bool:
@@ -235,6 +275,8 @@ def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLad
         play_optimal_rounds(ladder)
     elif kind == RANDOM_ROUNDS:
         play_random_rounds(ladder)
+    elif kind == LOBBY:
+        LobbyLadder(ladder).play()
     else:
         play_in_time(ladder, PAIRINGS[kind])
     return ladder
@@ -319,7 +361,7 @@ def main() -> None:
         print(f"\n{f'{count} bots':8}" + "".join(f"{f'{after} matches':>19}" for after in MEASURED_COUNTS))
         print(" " * 8 + f"{'tau   met  least':>19}" * len(MEASURED_COUNTS))
         found[count] = {}
-        for kind in (*PAIRINGS, OPTIMAL_ROUNDS):
+        for kind in (*PAIRINGS, LOBBY, OPTIMAL_ROUNDS):
             row = found[count][kind] = measure_means(count, kind, max(1, arguments.of_each // count), arguments.spread)
             print(f"{kind:8}" + "".join(f"{r['tau']:8.2f} {r['met']:5.2f} {r['least']:4.2f}" for r in row), flush=True)
     if arguments.plot and found:

@@ -463,10 +463,10 @@ async def _serve_arena(options: argparse.Namespace) -> None:
 
         def pair(self, pair: Sequence[str]) -> None:
             nonlocal count
-            if all(self.ladder.free_slots(name) > 0 for name in pair):
+            if all(self.lobby.free_slots(name) > 0 for name in pair):
                 count += 1
                 seed = count.to_bytes(32, "big")
-                self.host.start_match(self.header(f"m-{count}", game, pair, seed, pool=POOL), seed)
+                self.host.start_match(self.headers.make(f"m-{count}", game, pair, seed, pool=POOL), seed)
 
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "arena.db")

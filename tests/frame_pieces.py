@@ -182,6 +182,8 @@ class TwoWays:
         self.library = open_protocol()
         self.frames = self.short = 0
         """How many frames were read, and those of them that took the short way."""
+        self.close_code: int | None = None
+        """The code that a close was sent with, after the end of the stream."""
         self._course: list[bytes | Act] = []
 
     def feed(self, piece: bytes, *, ask: bool = True) -> list[Any]:
@@ -209,7 +211,8 @@ class TwoWays:
         self.do(end)
         why, known = ((exc.sent, exc.rcvd, exc.rcvd_then_sent, repr(exc.__cause__)) for exc in self._ends())
         self._unlike(why, known)
-        return None if why[0] is None else int(why[0].code)
+        self.close_code = None if why[0] is None else int(why[0].code)
+        return self.close_code
 
     def _ends(self) -> tuple[ConnectionClosed, ConnectionClosed]:
         return self.arena.close_exc, self.library.close_exc

@@ -1,59 +1,78 @@
-"""Seeks whose matches are noted instead of played."""
+"""A lobby on virtual time whose matches are noted instead of played."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from random import Random
-from typing import Any, cast
+from typing import Any
 
-from arena.host.session import ClientSession
-from arena.server.bot_cache import BotCache
-from arena.server.matchmaking import Matchmaker, MatchRate
-from arena.server.seek_index import ActiveSeek, agreed_spec
-from arena.store.async_store import AsyncStore
-from protocol.games import load_game
+from arena.lobby.effects import LobbyEffect, StartMatch, Tell, WakeAt
+from arena.lobby.events import (
+    BotJoined,
+    BotReady,
+    LobbyEvent,
+    MatchAdded,
+    MatchBegun,
+    QuotaChanged,
+    SeatReleased,
+    SeekPlaced,
+    SeekWithdrawn,
+    Tick,
+)
+from arena.lobby.lobby import Lobby
+from arena.lobby.policy import LobbyPolicy
 from protocol.messages import Seek
-from timeouts import WITHIN
-from virtual_time import VirtualTimeLoop, passing
 
-
-class Bot:
-    """All of a session that seeks look at."""
-
-    def __init__(self, name: str, *, person: bool = False) -> None:
-        self.bot = self.key = name
-        self.is_person = person
+MAX_PASSING_S = 3600.0
+"""The virtual time within which matches begin that begin at all."""
 
 
 class SeekBoard:
-    """Seeks whose matches are noted instead of played: who plays, in the order of the names, and what."""
+    """A lobby whose matches are over as soon as they begin: who played, in the order of the names, and what."""
 
-    def __init__(self, rate: MatchRate | None = None) -> None:
+    def __init__(self, policy: LobbyPolicy | None = None, *, seed: int = 1) -> None:
+        self.lobby = Lobby(policy or LobbyPolicy(rated_per_pair=1))
+        self.rng = Random(seed)
+        self.now = 1000.0
+        self.wake_at: float | None = None
+        self.ticks = 0
         self.begun: list[tuple[str, ...]] = []
         self.played: list[tuple[dict[str, Any], bool]] = []
-        """The config of each match, and whether it is rated."""
-        self.busy: set[str] = set()
-        """The bots that may begin no match."""
-        self.sated: set[tuple[str, str]] = set()
-        """Who has enough matches of which open bot."""
-        self.bots = BotCache(cast("AsyncStore", None), per_pair=1)
-        self.seeks = Matchmaker(
-            self.begin,
-            self.bots,
-            lambda bot: False,
-            capacity=lambda bot: bot not in self.busy,
-            rng=Random(1),
-            is_at_open_limit=lambda bot, other: (bot, other) in self.sated,
-            rate=rate,
-        )
-        self.changed = asyncio.Event()
+        """The config of each match, and whether its seeks are for a rated one."""
+        self.started: list[StartMatch] = []
+        self.told: list[Tell] = []
 
-    def begin(self, group: Sequence[ActiveSeek]) -> None:
-        kind = agreed_spec(group)
-        self.begun.append(tuple(sorted(sought.bot for sought in group)))
-        self.played.append((kind.config, kind.rated))
-        self.changed.set()
+    def feed(self, event: LobbyEvent) -> list[LobbyEffect]:
+        """Let the lobby handle an event; matches that start are begun and over before this returns."""
+        effects = self.lobby.receive(event, self.now, self.rng)
+        for effect in effects:
+            if isinstance(effect, WakeAt):
+                self.wake_at = effect.time
+            elif isinstance(effect, StartMatch):
+                self.begin(effect)
+            elif isinstance(effect, Tell):
+                self.told.append(effect)
+        return effects
+
+    def begin(self, start: StartMatch) -> None:
+        self.started.append(start)
+        self.begun.append(tuple(sorted(start.bots)))
+        self.played.append((start.spec.config, start.spec.rated))
+        self.feed(MatchAdded(start.match, start.bots))
+        self.feed(MatchBegun(start.match))
+        for bot in start.bots:
+            self.feed(BotReady(bot))
+        for bot in start.bots:
+            self.feed(SeatReleased(start.match, bot, stayed=True))
+
+    def join(self, *bots: str, slots: int = 64, person: bool = False) -> None:
+        for bot in bots:
+            self.feed(BotJoined(bot, slots, f"address of {bot}", person))
+
+    def bar(self, *bots: str, free: bool = False) -> None:
+        """Let these bots begin no match, or `free` them."""
+        for bot in bots:
+            self.feed(QuotaChanged(f"address of {bot}", is_used_up=not free))
 
     def seek(self, bot: str, ref: str = "s", opponent: str | None = None, **config: Any) -> None:
         self.add(bot, Seek(id=ref, game="nim", config=config, rated=False, opponent=opponent))
@@ -69,18 +88,35 @@ class SeekBoard:
         self.add(bot, Seek(id=ref, game=game, open=True, presets=[*presets]))
 
     def add(self, bot: str, seek: Seek, *, person: bool = False) -> None:
-        session = cast(ClientSession, Bot(bot, person=person))
-        self.seeks.add(session, seek, None if seek.open else load_game(seek.game, seek.config))
+        if bot not in self.lobby.roster.online:
+            self.join(bot, person=person)
+        self.feed(SeekPlaced(bot, seek))
 
-    async def until(self, matches: int) -> list[tuple[str, ...]]:
+    def withdraw(self, bot: str, ref: str) -> None:
+        self.feed(SeekWithdrawn(bot, ref))
+
+    def seeks_of(self, bot: str) -> list[str]:
+        """The ids of a bot's seeks."""
+        return [seek.id for seek in self.lobby.seeks_of(bot)]
+
+    def tick(self, *, is_paused: bool = False) -> list[LobbyEffect]:
+        """Go to the time at which the lobby wants to be woken, and wake it."""
+        assert self.wake_at is not None, "the lobby waits for an event"
+        self.now, self.wake_at = max(self.now, self.wake_at), None
+        self.ticks += 1
+        return self.feed(Tick(f"m{self.ticks}", is_paused))
+
+    def until(self, matches: int) -> list[tuple[str, ...]]:
         """Let time pass until so many matches have begun: what has."""
-        if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
-            await passing(self._count(matches))
-        else:
-            await asyncio.wait_for(self._count(matches), WITHIN)
+        ends = self.now + MAX_PASSING_S
+        while len(self.begun) < matches:
+            self.tick()
+            assert self.now <= ends, f"it does not happen within {MAX_PASSING_S:g} s"
         return self.begun
 
-    async def _count(self, matches: int) -> None:
-        while len(self.begun) < matches:
-            self.changed.clear()
-            await self.changed.wait()
+    def advance(self, seconds: float) -> None:
+        """Let this time pass."""
+        ends = self.now + seconds
+        while self.wake_at is not None and self.wake_at <= ends:
+            self.tick()
+        self.now = ends

@@ -39,6 +39,7 @@ from arena.host.journal import Journal
 from arena.host.meters import Meters
 from arena.host.quotas import Quotas
 from arena.host.timeouts import HostTimeouts
+from arena.lobby.policy import LobbyPolicy
 from arena.network.addresses import is_loopback
 from arena.network.binding import InheritedSockets, bind_sockets, port_of, url_at, url_of
 from arena.network.tls import Encryption
@@ -51,8 +52,6 @@ from arena.processes.bot_commands import check_settings
 from arena.processes.launch_spec import allowed_environment
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
-from arena.server.bot_cache import BotCache
-from arena.server.matchmaking import MatchRate
 from arena.server.nodes import ClusterView
 from arena.store.answer_limit import server_timeouts
 from arena.store.async_store import AsyncStore
@@ -208,8 +207,7 @@ async def serve(
         scheme, port = "wss" if encryption else "ws", port_of(ports.arena)
         nodes = cluster_view_of(store, archive, settings.public_url or url_of(scheme, settings.host, port))
         meters = Meters() if ports.metrics else None
-        arena = _make_arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters)
-        arena.drain.on_drained = stop.set
+        arena = _make_arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters, stop)
         stack.push_async_callback(arena.close)
         for game in game_names():  # now, because importing a game at its first seek would delay every client
             load_game(game)
@@ -319,6 +317,7 @@ def _make_arena(
     operator: str,
     nodes: ClusterView | None,
     meters: Meters | None,
+    drained: asyncio.Event,
 ) -> Arena:
     limit_niceness(0)  # refuses a bad value at the start, not in a background process
     files = raise_fd_limit(settings.max_connections)
@@ -337,9 +336,13 @@ def _make_arena(
         feed=feed,
         access=access(settings, files, page, operator),
         encryption=encryption,
-        rate=MatchRate(settings.max_matches_per_hour),
-        bots=BotCache(store, settings.rated_per_pair, approved_only=settings.rated == "approved"),
+        policy=LobbyPolicy(
+            max_matches_per_hour=settings.max_matches_per_hour,
+            rated_per_pair=settings.rated_per_pair,
+            approved_only=settings.rated == "approved",
+        ),
         make_operations=all_handlers,
+        drained=drained,
         nodes=nodes,
         meters=meters,
         timeouts=scale_timeouts(HostTimeouts()),

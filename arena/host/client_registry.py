@@ -115,7 +115,6 @@ class ClientRegistry:
             self._seats_by_bot.setdefault(fold_name(bot), {})[runner.id] = runner, seat
             session = self.session_of(bot)
             if session is not None:
-                self.handler.on_seated(session)
                 self.quotas.charge_seat(runner.id, seat, session.connection.address)
                 runner.seat_peer(seat, session, follow=session.follow)
 

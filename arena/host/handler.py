@@ -149,9 +149,6 @@ class HostHandler(ABC):
     def on_disconnected(self, session: ClientSession) -> None:
         """Handle the end of a bot's connection, or its replacement by a newer one. The bot's matches continue."""
 
-    def on_seated(self, session: ClientSession) -> None:
-        """Handle a connected bot's new seat in a match."""
-
     def on_seat_ready(self, session: ClientSession) -> None:
         """Handle a bot's report that it is ready for a match."""
 

@@ -23,7 +23,7 @@ from arena.network.addresses import (
     misdirection_reason,
 )
 from arena.network.connection_limits import ConnectionBounds, ConnectionLimits, ConnectionSlot
-from arena.network.rate_limits import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
+from machine.failure_backoff import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
 from machine.token_bucket import TokenBucket
 from protocol.codec import CODECS
 from protocol.display import short_repr

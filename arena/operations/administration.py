@@ -151,7 +151,7 @@ def _play_handler(arena: Arena) -> OperationHandler:
         wait = 0.0 if any(bot is not None and bot.revoked for bot in known) else request.wait_s
 
         def made() -> tuple[Header, bytes]:
-            header = arena.header(
+            header = arena.headers.make(
                 request.match,
                 rules,
                 request.bots,

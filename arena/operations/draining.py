@@ -45,9 +45,9 @@ def drain_handler(arena: Arena) -> OperationHandler:
     async def drain(request: DrainRequest, tell: SendEvent) -> DrainReply:
         changed = True
         if request.undo:
-            changed = arena.drain.undo()
+            changed = arena.undo_drain()
         else:
-            arena.drain.begin(request.within_s)
+            arena.drain(request.within_s)
         return DrainReply(under_way=len(arena.host.clients.runners), changed=changed)
 
     return OperationHandler(DrainRequest, drain)

@@ -155,7 +155,7 @@ METRICS = (
         GAUGE,
         "draining",
         "1 if the server is draining and begins no new match; else 0.",
-        _unlabelled(lambda s: s.arena.drain.is_draining or s.arena.nodes.is_draining),
+        _unlabelled(lambda s: s.arena.lobby.is_draining or s.arena.nodes.is_draining),
     ),
     Metric(
         GAUGE,
@@ -265,7 +265,7 @@ METRICS = (
         "seeks",
         "Pending seeks. Two open seeks never meet: each takes the config of the other side.",
         lambda s: [
-            ((game, str(is_open).lower()), s.arena.ladder.seeking[game, is_open])
+            ((game, str(is_open).lower()), s.arena.lobby.seeking[game, is_open])
             for game in game_names()
             for is_open in (False, True)
         ],
@@ -275,7 +275,7 @@ METRICS = (
         HISTOGRAM,
         "seek_wait_seconds",
         "Time from a seek to its match.",
-        _unlabelled(lambda s: s.arena.ladder.waits),
+        _unlabelled(lambda s: s.arena.lobby.waits),
     ),
     Metric(
         GAUGE,

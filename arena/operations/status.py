@@ -15,8 +15,8 @@ from machine.timestamps import utc_now
 
 if TYPE_CHECKING:
     from arena.host.session import ClientSession
+    from arena.lobby.seeks import ActiveSeek
     from arena.server.arena import Arena
-    from arena.server.seek_index import ActiveSeek
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
 """`MINUTE_S` and `HOUR_S` are the seconds of a minute and of an hour, for which the status counts finished matches."""
@@ -69,8 +69,8 @@ def _bot_status(arena: Arena, session: ClientSession) -> BotStatus:
         address=session.connection.address,
         since=session.connected_at,
         playing=len(arena.host.clients.matches_of(session.key)),
-        seeks=[_seek_status(seek) for seek in arena.ladder.seeks.seeks_of(session.key)],
-        pace_s=ceil(arena.ladder.seeks.rate_delay_s(session.key)),
+        seeks=[_seek_status(seek) for seek in arena.lobby.seeks_of(session.key)],
+        pace_s=ceil(arena.lobby.rate_delay_s(session.key, arena.host.clients.now())),
     )
 
 

@@ -168,7 +168,7 @@ class TournamentRunner:
         wait = 0.0 if any(bot is None or bot.revoked for bot in known) else run.wait_s
 
         def made() -> tuple[Header, bytes]:
-            header = arena.header(
+            header = arena.headers.make(
                 planned.match,
                 plan.game_of(pairing),
                 pairing.seats,

@@ -5,23 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from math import ceil
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec.structs import replace
 
 from arena.host.finished_match import FinishedMatch
 from arena.host.handler import HostHandler, Identity, NotRunning, OnAnotherNode, TooOften, Unavailable
 from arena.host.host import MatchHost
-from arena.host.journal import Journal, JournalFault
+from arena.host.journal import Journal
 from arena.host.meters import Meters
 from arena.host.quotas import Quotas
 from arena.host.runner import MatchRunner
 from arena.host.session import ClientSession
 from arena.host.timeouts import HostTimeouts
+from arena.lobby import events
+from arena.lobby.lobby import Lobby
+from arena.lobby.policy import LobbyPolicy
 from arena.network.admission import Access
 from arena.network.tls import Encryption
 from arena.operator.channel import Channel
@@ -29,13 +31,11 @@ from arena.operator.requests import OperationHandler
 from arena.server.action_log import StoredActionLog
 from arena.server.assigned_matches import AssignedMatches
 from arena.server.auth import Authenticator, Revoked
-from arena.server.bot_cache import BotCache
-from arena.server.drain import Drain
+from arena.server.bot_loader import BotLoader
 from arena.server.feed_publisher import FeedPublisher
-from arena.server.ladder import Ladder
-from arena.server.matchmaking import MatchRate
+from arena.server.lobby_runner import LobbyRunner
+from arena.server.match_headers import MatchHeaders
 from arena.server.nodes import SingleNode
-from arena.server.seek_index import ActiveSeek, agreed_spec, pool_of
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
@@ -46,17 +46,14 @@ from arena.store.result_queries import rated_pools, result_of
 from arena.store.stored_match import StoredMatch
 from machine.backoff import Backoff
 from machine.event_loop import BackgroundTasks
-from machine.timestamps import utc_now
 from protocol.close_codes import RESTARTING
-from protocol.dice import SEED_BYTES
 from protocol.error_codes import AUTH_FAILED, NAME_TAKEN
 from protocol.errors import ArenaFault, BotFault, Fault, UsageFault
-from protocol.games import shared_game
-from protocol.games.base import Game
+from protocol.games import game_names, shared_game
 from protocol.messages import ClientMessage, Clock, Hello, ListedSeek, Player
 from protocol.names import fold_name
 from referee.effects import NoShow
-from referee.record import Header, RecordedSeat, make_header
+from referee.record import Header
 
 if TYPE_CHECKING:
     from arena.feed import Feed
@@ -65,6 +62,8 @@ REVOKED_MESSAGE = "the operator revoked {bot}: it may no longer connect"
 """The message to a bot that the operator has revoked. `{bot}` is its name."""
 CREDENTIAL_REPLACED_MESSAGE = "the operator gave {bot} a new token: use that one"
 """The message to a bot whose token the operator has replaced. `{bot}` is its name."""
+DRAINING_REASON = "draining: no new match begins, and the server stops when the matches under way are over"
+"""The reason why a draining arena is not ready, in health checks and warnings."""
 RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S = 0.2, 2.0
 """Delays in seconds before the arena asks an unavailable database again whether a match should resume:
 `RESUME_RETRY_DELAY_S` before the first repetition, and at most `MAX_RESUME_RETRY_DELAY_S` before later ones.
@@ -81,6 +80,8 @@ class Arena(HostHandler):
       `clock`.
     - A disconnected seat drops out after `away_s` seconds or, if that is 0, when its clock runs out.
     - `make_operations` returns the handlers of operator requests. `access` says who may connect.
+    - `policy` has the limits and delays of the lobby. `drained` is set when the server has drained and must stop.
+      The lobby's events are written to `lobby_log`.
     - `meters` measure moves, `work_clock` the work that clients cause.
     """
 
@@ -96,8 +97,9 @@ class Arena(HostHandler):
         feed: Feed | None = None,
         access: Access | None = None,
         encryption: Encryption | None = None,
-        bots: BotCache | None = None,
-        rate: MatchRate | None = None,
+        policy: LobbyPolicy | None = None,
+        drained: asyncio.Event | None = None,
+        lobby_log: BinaryIO | None = None,
         make_operations: Callable[[Arena], Mapping[str, OperationHandler]] = lambda arena: {},
         quotas: Quotas | None = None,
         nodes: SingleNode | None = None,
@@ -110,10 +112,6 @@ class Arena(HostHandler):
         """The store of bots, matches and ratings."""
         self._auth = auth
         self._journal = journal
-        self._clock = clock
-        self._slow_clock = slow_clock or clock
-        self._away_ms = round(away_s * 1000)
-        self._bots = bots or BotCache(store)
         self.operator_channel = Channel(make_operations(self), StoredActionLog(store))
         """The channel over which connected operators send requests and get answers."""
         self.nodes = nodes or SingleNode()
@@ -134,14 +132,21 @@ class Arena(HostHandler):
             store.health,
         )
         self.warnings = self.nodes.warnings
-        self.drain = Drain(self.host.clients, self.warnings)
-        """The draining state. While the server drains, no match starts, and it stops after the running matches."""
-        self.ladder = Ladder(
-            self.host, self._start_paired_match, self._bots, rate or MatchRate(), self.drain, self.nodes
+        self.lobby = Lobby(policy)
+        """The lobby, which decides who plays whom."""
+        self.headers = MatchHeaders(self.host.clients, clock, slow_clock or clock, away_s)
+        self._runner = LobbyRunner(
+            self.lobby,
+            self.host,
+            self.headers,
+            BotLoader(store, self.lobby.known_bots),
+            journal,
+            self.nodes,
+            drained or asyncio.Event(),
+            self._timeouts.record_retry_delay_s,
+            lobby_log,
         )
-        self._beginning: dict[str, Sequence[ActiveSeek]] = {}
-        """The seeks of matches that were started but may still fail to begin, by match id."""
-        self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call_bots)
+        self.assigned = AssignedMatches(self.host, self._runner)
         """The matches that the operator assigns."""
         self.background = BackgroundTasks()
         """The background tasks of the arena. They are cancelled when it closes."""
@@ -179,6 +184,20 @@ class Arena(HostHandler):
         finally:
             self._closed_names.remove(name)
 
+    def drain(self, timeout_s: float | None) -> None:
+        """Start no more matches. The event `drained` is set when no match is in progress, or after `timeout_s` seconds;
+        None means no limit. A further call replaces the timeout.
+        """
+        self._runner.feed(events.DrainStarted(timeout_s))
+        self.warnings.update("drain", DRAINING_REASON)
+
+    def undo_drain(self) -> bool:
+        """Start matches again. Return whether the server was draining."""
+        was_draining = self.lobby.is_draining
+        self._runner.feed(events.DrainCancelled())
+        self.warnings.update("drain", None)
+        return was_draining
+
     def forfeit_matches(self, bot: str) -> None:
         """Make a bot lose all its matches in progress on this server."""
         for runner, seat in list(self.host.clients.matches_of(bot).values()):
@@ -186,18 +205,16 @@ class Arena(HostHandler):
 
     def on_renamed(self, old: str, new: str) -> None:
         """Rename a bot in the cache of bots. The bot must be disconnected."""
-        self._bots.rename(fold_name(old), fold_name(new))
+        self._runner.feed(events.BotRenamed(fold_name(old), fold_name(new)))
 
     async def reload_approvals(self, bots: Iterable[str]) -> None:
         """Apply changed approvals of bots to their seeks. Raise `StoreError` if the approvals cannot be read."""
         for bot in bots:
-            await self._bots.load(bot)
-            self.ladder.seeks.reconsider(bot)
-        self.ladder.seeks.reschedule()
+            await self._runner.load(bot)
 
     async def reload_ratings(self, pools: Iterable[str]) -> None:
         """Reload the ratings of cached bots, and publish the leaderboards of `pools`. Raise `StoreError` on failure."""
-        await self._bots.reload()
+        await self._runner.reload()
         if self._feed is not None:
             for pool in pools:
                 self._feed.schedule_leaderboard(pool)
@@ -207,41 +224,12 @@ class Arena(HostHandler):
         if self._feed is not None:
             await self._feed.start()
 
-    def header(
-        self,
-        match: str,
-        game: Game[Any, Any],
-        bots: Sequence[str],
-        seed: bytes,
-        *,
-        pool: str | None,
-        clock: Clock | None = None,
-        tournament: str | None = None,
-        place: int | None = None,
-    ) -> Header:
-        """Return the header of a match between `bots` in seat order, with the versions that they announced. The match
-        is rated if `pool` is given. Its clock is the arena's usual clock unless `clock` is given.
-        """
-        return make_header(
-            match=match,
-            game=game,
-            seats=[RecordedSeat(bot=bot, version=self.host.clients.version_of(bot)) for bot in bots],
-            seed=seed,
-            pool=pool,
-            clock=clock or self._clock,
-            away_ms=self._away_ms,
-            started=utc_now(),
-            tournament=tournament,
-            place=place,
-        )
-
     async def close(self, code: int = RESTARTING) -> None:
         """Stop the arena: close connections with the close code `code`, leave running matches in the journal, and store
         the results of finished matches.
         """
         await self.background.cancel()
-        self.drain.close()
-        self.ladder.seeks.close()
+        await self._runner.close()
         await self.host.disconnect(code)
         await self.operator_channel.close()
         self.store.stop_retrying()
@@ -260,20 +248,19 @@ class Arena(HostHandler):
         if away is not None and hello.bot is not None:  # another node may admit the bot
             raise StoreUnavailable(away)
         revocations = self._revocations
-        events = self.host.events
         try:
             identity = await self._auth.identify(hello, address)
         except Revoked as fault:
-            events.note_incident(fault.bot, fault.code, "it was rejected, because it is revoked")
+            self.host.events.note_incident(fault.bot, fault.code, "it was rejected, because it is revoked")
             raise
         except BotFault as fault:
             if hello.bot is not None and fault.code in (AUTH_FAILED, NAME_TAKEN):
-                events.note_impostor(hello.bot, fault.code, with_token=hello.token is not None)
+                self.host.events.note_impostor(hello.bot, fault.code, with_token=hello.token is not None)
             raise
         if identity.bot is not None:
             if identity.registered:
-                events.log_registered(identity.bot, address)
-            await self._bots.load(identity.bot)
+                self.host.events.log_registered(identity.bot, address)
+            await self._runner.load(identity.bot)
             elsewhere = await self.nodes.urls_of_bot_elsewhere(identity.bot)
         else:
             elsewhere = []
@@ -282,54 +269,48 @@ class Arena(HostHandler):
             return again._replace(token=identity.token or again.token)
         return identity._replace(elsewhere=elsewhere)
 
-    async def _look_up(self, bot: str) -> None:
-        try:
-            await self._bots.load(bot)
-        except ArenaFault as fault:
-            log.warning("the history of %s can't be read now: %s", bot, fault)
-
     def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
-        self.ladder.handle(session, message)
+        self._runner.handle(session, message)
 
     def on_connected(self, session: ClientSession) -> None:
+        assert session.bot is not None
         self._auth.last_seen.on_connected(session.key)
-        if not self._bots.on_connected(session.key):  # so many bots came meanwhile that it left the cache
-            self.background.start(self._look_up(session.key))
-        self.ladder.on_connected(session)
-        self.drain.notify(session)
-        self.assigned.on_bots_changed()
+        joined = events.BotJoined(session.bot, session.slots, session.connection.address, session.is_person)
+        self._runner.feed(joined)
 
     def on_disconnected(self, session: ClientSession) -> None:
         self._auth.last_seen.on_disconnected(session.key)
-        self._bots.on_disconnected(session.key)
-        self.ladder.seeks.withdraw_all(session.key)
-
-    def on_seated(self, session: ClientSession) -> None:
-        self.ladder.on_seated(session)
+        self._runner.feed(events.BotLeft(session.key))
 
     def on_seat_ready(self, session: ClientSession) -> None:
-        self.ladder.on_seat_ready(session)
+        self._runner.feed(events.BotReady(session.key))
 
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
-        self.ladder.on_seat_released(runner, seat)
-        self.assigned.on_bots_changed()
+        released = events.SeatReleased(
+            runner.id, fold_name(runner.bots[seat]), missed=runner.is_absent(seat), stayed=runner.has_stayed(seat)
+        )
+        self._runner.feed(released)
 
     def on_capacity_available(self) -> None:
-        self.ladder.seeks.reschedule()
+        self._runner.update_quotas()
 
     def seeks_of(self, bot: str) -> tuple[list[ListedSeek], int]:
-        return self.ladder.list_seeks(bot)
+        return self.lobby.list_seeks(bot), ceil(self.lobby.rate_delay_s(bot, self.host.clients.now()))
 
     def players_of(self, header: Header) -> list[Player]:
-        sessions = [self.host.clients.session_of(seat.bot) for seat in header.seats]
-        displays = ["" if session is None else session.display or "" for session in sessions]
-        players = self._bots.players(header)
-        return [replace(player, display=display) for player, display in zip(players, displays, strict=True)]
+        pool = header.pool or shared_game(header.game, header.config).pool
+        players = []
+        for seat in header.seats:
+            mu, sigma = self.lobby.known_bots.rating(fold_name(seat.bot), pool)
+            session = self.host.clients.session_of(seat.bot)
+            display = "" if session is None else session.display or ""
+            players.append(Player(bot=seat.bot, version=seat.version, mu=mu, sigma=sigma, display=display))
+        return players
 
     def unready_reason(self) -> str | None:
         if self.stopping:
             return "the server stops"
-        return self.drain.reason or self.nodes.unready_reason()
+        return DRAINING_REASON if self.lobby.is_draining else self.nodes.unready_reason()
 
     def other_hosts(self) -> list[str]:
         return self.nodes.other_urls()
@@ -352,16 +333,14 @@ class Arena(HostHandler):
         return self.nodes.register_match(header, seed)
 
     def begun(self, match: str) -> None:
-        self._beginning.pop(match, None)
+        self._runner.feed(events.MatchBegun(match))
 
     def not_begun(self, match: str, fault: Fault) -> None:
-        group = self._beginning.pop(match, None)
-        if group is not None:
-            self.ladder.seeks.uncount_match(group)
-        self._bots.end_unrated(match)
+        self._runner.feed(events.MatchNotBegun(match))
         self.assigned.fail(match, fault)
 
     def on_match_added(self, runner: MatchRunner) -> None:
+        self._runner.feed(events.MatchAdded(runner.id, tuple(map(fold_name, runner.bots))))
         if self._feed is not None:
             runner.report_to(self._feed.report)
 
@@ -382,14 +361,15 @@ class Arena(HostHandler):
             await self.nodes.unregister_match(header.match)
             return False
         for seat in header.seats:
-            await self._bots.load(seat.bot)
+            await self._runner.load(seat.bot)
         try:
             await self.nodes.register_resumed(header, seed)
         except BotGone as fault:  # the match was never announced before the server ended
             log.warning("match %s can't be resumed: %s", header.match, fault)
             return False
-        if header.rated:
-            self._bots.begin_rated(header)
+        if header.pool is not None:
+            bots = tuple(fold_name(seat.bot) for seat in header.seats)
+            self._runner.feed(events.RatedMatchResumed(header.match, header.pool, bots))
         return True
 
     async def on_announcement(self, announcement: Announcement | None) -> None:
@@ -399,7 +379,7 @@ class Arena(HostHandler):
         sessions = self.host.clients.sessions
         if announcement is None:
             await self._recheck_tokens(list(sessions))
-            await self._bots.reload()
+            await self._runner.reload()
         elif announcement.kind == "bots":
             await self._recheck_tokens(announcement.names)
         elif announcement.kind == "ratings":
@@ -425,7 +405,7 @@ class Arena(HostHandler):
             known, session = found.get(bot), self.host.clients.session_of(bot)
             if known is None:
                 self.dismiss([bot], "the operator renamed {bot} or deleted it", "renamed or deleted")
-                self._bots.forget(bot)
+                self._runner.feed(events.BotForgotten(bot))
             elif known.revoked:
                 self.dismiss([bot], REVOKED_MESSAGE, "revoked")
             elif session is not None and session.token_hash != known.token_hash:
@@ -436,12 +416,13 @@ class Arena(HostHandler):
 
     def on_nodes_changed(self) -> None:
         """Handle a change of the nodes: redirect seeks for games that another node now pairs, and reload ratings."""
-        self.ladder.redirect_seeks()
+        urls = {game: self.nodes.url_of_other_owner(game) for game in game_names()}
+        self._runner.feed(events.GamesMoved({game: url for game, url in urls.items() if url is not None}))
         self.background.start(self._reload_cache())
 
     async def _reload_cache(self) -> None:
         try:
-            await self._bots.reload()
+            await self._runner.reload()
         except ArenaFault as fault:
             log.warning("the ratings of other nodes can't be read now: %s", fault)
 
@@ -450,15 +431,6 @@ class Arena(HostHandler):
             await self.nodes.unregister_match(match)
         except ArenaFault as fault:
             log.warning("the end of match %s can't be registered: %s", match, fault)
-
-    def _call_bots(self, bots: list[str]) -> None:
-        self.background.start(self._announce_call(bots))
-
-    async def _announce_call(self, bots: list[str]) -> None:
-        try:
-            await self.nodes.call_bots(bots)
-        except ArenaFault as fault:
-            log.warning("%s can't be asked to connect to this node: %s", ", ".join(bots), fault)
 
     async def record_incident(self, bot: str, incident: Incident) -> None:
         await self.store.write(log_incident, bot, incident)
@@ -469,50 +441,11 @@ class Arena(HostHandler):
             return StoredMatch()
         stored = await self.store.finish(match.result, match.close)
         if stored.ratings is None:
-            self._bots.end_unrated(match.result.match)
+            self._runner.feed(events.MatchUnrated(match.result.match))
         else:
-            self._bots.apply_ratings(match.result, stored.ratings)
+            bots = tuple(fold_name(seat.bot) for seat in match.result.seats)
+            new_ratings = tuple((seat.mu_after, seat.sigma_after) for seat in stored.ratings.seats)
+            self._runner.feed(events.MatchRated(match.result.match, stored.ratings.pool, bots, new_ratings))
             if self._feed is not None:
                 self._feed.schedule_leaderboard(stored.ratings.pool)
         return stored
-
-    def _start_paired_match(self, group: Sequence[ActiveSeek]) -> None:
-        """Start a match between the bots of paired seeks, with seats drawn at random."""
-        seated = list(group)
-        secrets.SystemRandom().shuffle(seated)
-        match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
-        seed = secrets.token_bytes(SEED_BYTES)
-        bots = [seek.bot for seek in seated]
-        spec = agreed_spec(group)
-        rules = shared_game(spec.game, spec.config)  # keeps the rules cached until the match uses them
-        pool = pool_of(group)
-        if pool is not None and not self._bots.is_rated(pool, bots):
-            pool = None
-        on_ladder = pool is not None and spec.rated
-        clock = self._slow_clock if not on_ladder and any(sought.slow for sought in seated) else self._clock
-        header = self.header(match, rules, bots, seed, pool=pool, clock=clock)
-        self._beginning[match] = group
-        try:
-            self.host.start_match(header, seed, [sought.id for sought in seated])
-        except ArenaFault as fault:
-            del self._beginning[match]
-            self.ladder.seeks.uncount_match(group)
-            self.ladder.seeks.restore(group)
-            self._pause_pairing(fault)
-            return
-        if pool is not None:
-            self._bots.begin_rated(header)
-        self.ladder.on_match_started(group)
-
-    def _pause_pairing(self, fault: ArenaFault) -> None:
-        """Pause pairing because of a fault, until a journal can be written again."""
-        self.host.health.set_problem("seeks", str(fault))
-        asyncio.get_running_loop().call_later(self._timeouts.record_retry_delay_s, self._resume_pairing)
-
-    def _resume_pairing(self) -> None:
-        try:
-            self._journal.probe()
-        except JournalFault as fault:
-            self._pause_pairing(fault)
-        else:
-            self.host.health.set_problem("seeks", None)

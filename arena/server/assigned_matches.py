@@ -6,143 +6,106 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import partial
 
 from arena.host.finished_match import FinishedMatch
 from arena.host.host import MatchHost
-from arena.server.ladder import Ladder
-from protocol.errors import Fault, UsageFault
+from arena.lobby.events import MatchAssigned, MatchNotBegun
+from arena.server.lobby_runner import LobbyRunner
+from protocol.errors import ArenaFault, Fault, UsageFault
+from protocol.names import fold_name
 from referee.footer import ClosedMatch
 from referee.record import Header
 
-CALL_INTERVAL_S = 5.0
-"""Seconds between two calls that ask bots on other nodes to connect here."""
-RESERVE_DELAY_S = 5.0
-"""Seconds for which an assigned match waits until its bots have free slots. After that, slots that become free are
-reserved for the match.
-"""
+MakeHeader = Callable[[], tuple[Header, bytes]]
+"""A function that returns the header and the seed of a match when it starts."""
 
 
-class _AssignedMatch(NamedTuple):
-    """An assigned match: the id of its tournament, and a future for its outcome."""
+@dataclass
+class _AssignedMatch:
+    """An assigned match: the id of its tournament, a future for its outcome, and how many callers wait for it."""
 
     tournament: str
     over: asyncio.Future[ClosedMatch]
+    waiting: int = 0
 
 
 class AssignedMatches:
-    """Plays matches between bots that the operator names. `check` raises a `Fault` if no match may start now. `call`
-    asks bots on other nodes to connect here.
-    """
+    """Plays matches between bots that the operator names."""
 
-    def __init__(
-        self,
-        host: MatchHost,
-        ladder: Ladder,
-        check: Callable[[], None],
-        call: Callable[[list[str]], None] = lambda bots: None,
-    ) -> None:
+    def __init__(self, host: MatchHost, runner: LobbyRunner) -> None:
         self._host = host
-        self._check = check
-        self._call = call
-        self._clients = host.clients
-        self._ladder = ladder
-        self._under_way: dict[str, _AssignedMatch] = {}
-        """The assigned matches in progress, by match id."""
-        self._changed = asyncio.Event()
-
-    def on_bots_changed(self) -> None:
-        """Check again which bots can play an assigned match, because a bot connected or a slot became free."""
-        self._changed.set()
+        self._runner = runner
+        self._matches: dict[str, _AssignedMatch] = {}
+        """The assigned matches that are in progress or wait for their bots, by match id."""
 
     async def play(
-        self,
-        match: str,
-        tournament: str,
-        bots: Sequence[str],
-        make_header: Callable[[], tuple[Header, bytes]],
-        wait_s: float,
+        self, match: str, tournament: str, bots: Sequence[str], make_header: MakeHeader, wait_s: float
     ) -> ClosedMatch:
-        """Play a match and return it when it is over. If the match is in progress already, wait for its end.
+        """Play a match and return it when it is over. If the match was assigned already, wait for its end.
 
-        `make_header` returns the match's header and seed when the match starts. A bot that does not connect within
-        `wait_s` seconds loses. Raise `UsageFault` if the id belongs to a match of another tournament or of the ladder,
-        `JournalFault` if the journal cannot be written, and the errors of `check`.
+        A bot that does not connect within `wait_s` seconds loses. Raise `UsageFault` if the id belongs to a match of
+        another tournament or of the ladder, `ArenaFault` if the server drains, `JournalFault` if the journal cannot be
+        written.
         """
-        if not self._is_in_progress(match, tournament):
-            self._check()
-            absent = await self._wait_for_bots(bots, wait_s)
-            if not self._is_in_progress(match, tournament):
-                self._check()
-                self._under_way[match] = _AssignedMatch(tournament, asyncio.get_running_loop().create_future())
-                try:
-                    self._host.start_match(*make_header(), absent=absent)
-                except BaseException:
-                    del self._under_way[match]
-                    raise
-        return await asyncio.shield(self._under_way[match].over)
+        assigned = self._find(match, tournament)
+        if assigned is None:
+            self._check_drain()
+            assigned = _AssignedMatch(tournament, asyncio.get_running_loop().create_future())
+            self._matches[match] = assigned
+            event = MatchAssigned(match, tuple(map(fold_name, bots)), wait_s)
+            self._runner.assign(event, partial(self._start, match, make_header))
+        assigned.waiting += 1
+        try:
+            return await asyncio.shield(assigned.over)
+        finally:
+            assigned.waiting -= 1
+            if not assigned.waiting and self._runner.withdraw(match):
+                del self._matches[match]
 
-    def _is_in_progress(self, match: str, tournament: str) -> bool:
-        """Return whether the match is in progress. Raise `UsageFault` if another match in progress has its id."""
-        known = self._under_way.get(match)
-        if known is None and match in self._clients.runners:
+    def _find(self, match: str, tournament: str) -> _AssignedMatch | None:
+        """Return the assigned match with this id. Raise `UsageFault` if another match in progress has the id."""
+        known = self._matches.get(match)
+        if known is None and match in self._host.clients.runners:
             raise UsageFault(f"{match} is a match of the ladder: a tournament's matches have names of their own")
         if known is not None and known.tournament != tournament:
             raise UsageFault(
                 f"{match} is under way for another tournament of these names and this seed, {known.tournament}: "
                 "wait until that is over, or take another --seed"
             )
-        return known is not None
+        return known
+
+    def _check_drain(self) -> None:
+        """Raise `ArenaFault` if no match may start at the moment, because the server drains."""
+        if self._runner.lobby.is_draining:
+            raise ArenaFault("the server is stopping, and starts no new matches")
+
+    def _start(self, match: str, make_header: MakeHeader, absent: Sequence[int]) -> None:
+        try:
+            self._check_drain()
+            self._host.start_match(*make_header(), absent=absent)
+        except Exception as exc:
+            self._runner.feed(MatchNotBegun(match))
+            self._matches.pop(match).over.set_exception(exc)
 
     async def hand_over(self, match: FinishedMatch) -> bool:
         """Pass an assigned match to the caller of `play`. Return False if the match was not assigned."""
         name = match.result.match
-        if name not in self._under_way:
+        if name not in self._matches:
             return False
         try:
             closed = await asyncio.to_thread(match.close)
         except Fault as fault:
             self.fail(name, fault)
         else:
-            self._under_way.pop(name).over.set_result(closed)
+            self._matches.pop(name).over.set_result(closed)
         return True
 
     def fail(self, match: str, fault: Fault) -> None:
         """Make `play` raise `fault` for a match that cannot be played or closed. Do nothing if the match was not
         assigned.
         """
-        assigned = self._under_way.pop(match, None)
+        assigned = self._matches.pop(match, None)
         if assigned is not None:
             assigned.over.set_exception(fault)
-
-    async def _wait_for_bots(self, bots: Sequence[str], wait: float) -> list[int]:
-        """Wait at most `wait` seconds for all bots to connect, then until each connected bot has a slot for the match.
-
-        If need be, end a seek to free its slot. Return the seats of the bots that did not connect.
-        """
-        since = asyncio.get_running_loop().time()
-        calls = since
-        keeps = False
-        with ExitStack() as kept:
-            while True:
-                there = [bot for bot in bots if self._clients.is_online(bot)]
-                now = asyncio.get_running_loop().time()
-                if (now >= since + wait or len(there) == len(bots)) and all(
-                    self._clients.free_slots_of(bot) > 0 for bot in there
-                ):
-                    for bot in there:
-                        self._ladder.ensure_free_slot(bot)
-                    return [seat for seat, bot in enumerate(bots) if bot not in there]
-                if now >= since + RESERVE_DELAY_S and not keeps:
-                    kept.enter_context(self._ladder.reserving(bots))
-                    keeps = True
-                away = [bot for bot in bots if bot not in there]
-                if away and now >= calls:
-                    self._call(away)
-                    calls = now + CALL_INTERVAL_S
-                dates = [since + wait, since + RESERVE_DELAY_S, *([calls] if away else [])]
-                self._changed.clear()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout_at(min((date for date in dates if date > now), default=None)):
-                        await self._changed.wait()

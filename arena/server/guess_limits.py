@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arena.network.rate_limits import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
+from machine.failure_backoff import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
 from protocol.names import fold_name
 
 FREE_FAILURES_PER_ADDRESS = 200

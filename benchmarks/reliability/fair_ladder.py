@@ -1,12 +1,11 @@
 """Measure how much attacks on the ladder gain, compared with an honest bot of equal strength under equal conditions.
 
-Ladders with payoffs are simulated by matches of Leduc poker. They show how throw-away names and puppets (bots that lose
-on purpose to one bot, their king) change a mean payoff. The opponents' weights are equal (the former rule) or their
-numbers of rounds (the present one).
+The arena's lobby pairs the bots in virtual time, and they play Nim in this process. Ladders with payoffs are simulated
+by matches of Leduc poker. They show how throw-away names and puppets (bots that lose on purpose to one bot, their king)
+change a mean payoff. The opponents' weights are equal (the former rule) or their numbers of rounds (the present one).
 
-`--haste` divides the server's timeout for `ready` and its pauses. Scores are mu - 3 sigma, with the 95 % interval of
-the mean over the rounds.
-Usage: python benchmarks/reliability/fair_ladder.py [--rounds 10] [--seconds 20] [--haste 20] [--payoffs] [--small]
+Scores are mu - 3 sigma, with the 95 % interval of the mean over the rounds.
+Usage: python benchmarks/reliability/fair_ladder.py [--rounds 10] [--seconds 400] [--payoffs] [--small]
 Exit status 1 if an attack
 
 - gained more than the honest bot, by more than the interval,
@@ -20,56 +19,53 @@ A small run is too short to judge the two attacks that depend on chance.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import functools
-import json
 import math
 import operator
 import random
-import secrets
 import statistics
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from rig import TIMEOUT_S, RawConnection, Server, parse_options
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from rig import parse_options
+from simulated_lobby import SimulatedLobby
+
+from arena.lobby.effects import StartMatch, Tell
+from arena.lobby.events import BotLeft, MatchRated, MatchUnrated, SeatReleased
+from arena.lobby.policy import LobbyPolicy
+from arena.ratings.rating_system import RatingStanding, rate
 from arena.store.pool_payoffs import pool_payoff
 from games.poker.rules import Poker, PokerState
 from measuring.payoffs import PairPayoffs, TotalPayoff, mean_of_rounds, pair_payoffs
 from protocol.dice import Dice
 from protocol.games import load_game
-from protocol.messages import CHANCE
-
-HASTY_SERVER_CODE = """
-from arena import cli
-from arena.network import rate_limits
-from arena.server import playban
-from functools import partial
-from arena.commands import serve
-from arena.host.timeouts import HostTimeouts
+from protocol.messages import CHANCE, Error
 from referee.match import MatchTimeouts
-ready = MatchTimeouts(ready_timeout_s=MatchTimeouts().ready_timeout_s / {haste})
-serve.HostTimeouts = partial(HostTimeouts, match=ready)
-rate_limits.FAILURE_TTL_S /= {haste}
-for name in ("FIRST_PAUSE_S", "MAX_PAUSE_S", "MAX_ADDRESS_PAUSE_S"):
-    setattr(playban, name, getattr(playban, name) / {haste})
-cli.main()
-"""
-"""The program of a server in which the timeout for `ready` and all pauses are divided by `haste`."""
+
 RATED_PER_PAIR = 50
-"""The maximum number of rated matches of a pair of bots, which the server gets as an option."""
+"""The maximum number of rated matches of a pair of bots in a day."""
+POLICY = LobbyPolicy(rated_per_pair=RATED_PER_PAIR)
+"""The policy of the lobby."""
+READY_TIMEOUT_S = MatchTimeouts().ready_timeout_s
+"""Seconds after which a bot that is silent has missed its match."""
+RETRY_DELAY_S = 1.0
+"""Seconds after which a bot whose seek was refused, because it is suspended, seeks again."""
 NO_DICE = Dice(bytes(32), 0)
 """The dice to pass to the rules for moves, which use no dice."""
 TROLL_COUNT = 6
 """The number of trolls: bots that seek matches but never move, and so waste their opponents' time."""
+TROLL_SLOTS = 64
+"""The number of slots of a troll, and so of its seeks."""
 HONEST_COUNT = 8
 """The number of honest bots that the trolls attack."""
-MOVE_DELAY_S = 0.02
-"""Seconds that the honest bots take per move while trolls attack."""
+MOVE_DELAY_S = 0.4
+"""Seconds that bots take per move."""
 
 HANDS = 100
 """The number of hands in a match of Leduc poker."""
@@ -86,50 +82,123 @@ Policy = Callable[[Poker, PokerState, random.Random], str]
 
 @dataclass
 class LadderPlayer:
-    """A bot that plays one match after the other, and counts its rated and its unrated matches."""
+    """A bot that plays one match after the other on a ladder of Nim, and counts its rated and its unrated matches."""
 
-    raw: RawConnection
     name: str
     choose: ChooseMove
     only_seat: int | None = None
-    """The only seat on which the bot plays; on the other one it stays silent. None means both seats."""
+    """The only seat on which the bot plays; on the other one it stays silent. None means both seats, -1 none."""
     resigns: bool = False
-    pace: float = 0.0
-    haste: float = 1.0
+    pool: str = ""
+    count: float = math.inf
+    """The number of matches that the bot plays."""
+    wants_rated: bool = True
     rated: int = 0
     unrated: int = 0
-    score: float = 0.0
-    reasons: list[str] = field(default_factory=list)
+    complete: int = 0
+    """The number of matches that both bots played to the end."""
+    standing: RatingStanding = field(default_factory=RatingStanding)
 
-    @classmethod
-    async def enter(
-        cls, server: Server, name: str, choose: ChooseMove, *, source: str = "127.0.0.1", **more: Any
+    @property
+    def played(self) -> int:
+        return self.rated + self.unrated
+
+    @property
+    def score(self) -> float:
+        return self.standing.mu - 3 * self.standing.sigma
+
+
+class NimLadder(SimulatedLobby):
+    """A ladder of Nim in virtual time. Silent bots miss their matches, and lose them unless both bots are silent."""
+
+    def __init__(self, seed: str) -> None:
+        super().__init__(POLICY, random.Random(seed))
+        self.players: dict[str, LadderPlayer] = {}
+        self.standings: defaultdict[str, dict[str, RatingStanding]] = defaultdict(dict)
+        """The standings of the bots with rated matches, by pool and bot."""
+
+    def enter(
+        self, name: str, choose: ChooseMove, *, address: str | None = None, slots: int = 1, **more: Any
     ) -> LadderPlayer:
-        return cls(await RawConnection.enter(server.port, name, source=source), name, choose, **more)
+        self.join(name, slots, address)
+        self.players[name] = LadderPlayer(name, choose, **more)
+        return self.players[name]
 
-    async def play(self, preset: str, *, count: int | None = None, rated: bool = True) -> None:
-        while count is None or len(self.reasons) < count:
-            await self._play_match(preset, rated)
+    def play(self, player: LadderPlayer, preset: str, count: float = math.inf, *, wants_rated: bool = True) -> None:
+        """Let a bot play `count` matches from now on, one after the other in each of its slots."""
+        player.pool, player.count, player.wants_rated = f"nim/{preset}", count, wants_rated
+        for slot in range(self.lobby.free_slots(player.name)):
+            self._seek_again(player, str(slot))
 
-    async def _play_match(self, preset: str, rated: bool) -> None:
-        self.raw.send(type="seek", id="s", game="nim", config={"preset": preset}, rated=rated)
-        told = await self.raw.receive("start", "error")
-        if told["type"] == "error":  # a pause
-            await asyncio.sleep(1 / self.haste)
+    def run_until_played(self, *players: LadderPlayer) -> None:
+        self.run(lambda: all(player.played >= player.count for player in players))
+
+    def start_match(self, effect: StartMatch) -> None:
+        seats = list(zip(effect.bots, effect.seeks, strict=True))
+        self.rng.shuffle(seats)
+        players = [self.players[bot] for bot, _ in seats]
+        silent = [player.only_seat not in (None, seat) for seat, player in enumerate(players)]
+        self.begin(effect, *(player.name for player, quiet in zip(players, silent, strict=True) if not quiet))
+        ranks: Sequence[int] | None = None if all(silent) else [1 + quiet for quiet in silent]
+        lasts_s = READY_TIMEOUT_S
+        if not any(silent):
+            ranks, plies = play_nim(effect.spec.config, players)
+            lasts_s = plies * MOVE_DELAY_S
+        end = functools.partial(self._end_match, effect, players, [seek for _, seek in seats], silent, ranks)
+        self.call_at(self.now + lasts_s, end)
+
+    def _end_match(
+        self,
+        effect: StartMatch,
+        players: Sequence[LadderPlayer],
+        seeks: Sequence[str],
+        silent: Sequence[bool],
+        ranks: Sequence[int] | None,
+    ) -> None:
+        if ranks is not None and effect.pool is not None:
+            self._rate(effect, effect.pool, players, ranks)
+        else:
+            self.feed(MatchUnrated(effect.match))
+        for seat, player in enumerate(players):
+            self.feed(SeatReleased(effect.match, player.name, missed=silent[seat], stayed=not silent[seat]))
+            player.rated += effect.pool is not None
+            player.unrated += effect.pool is None
+            player.complete += not any(silent)
+        for player, seek in zip(players, seeks, strict=True):
+            self._seek_again(player, seek)
+
+    def _rate(self, effect: StartMatch, pool: str, players: Sequence[LadderPlayer], ranks: Sequence[int]) -> None:
+        before = [player.standing for player in players]
+        ratings = rate(pool, before, [""] * len(players), list(ranks)).seats
+        for player, rating in zip(players, ratings, strict=True):
+            matches = player.standing.matches + 1
+            player.standing = RatingStanding(rating.mu_after, rating.sigma_after, matches)
+            self.standings[pool][player.name] = player.standing
+        names = tuple(player.name for player in players)
+        self.feed(MatchRated(effect.match, pool, names, tuple((one.mu_after, one.sigma_after) for one in ratings)))
+
+    def _seek_again(self, player: LadderPlayer, ref: str) -> None:
+        """Let a bot seek its next match; later if it is suspended."""
+        if player.played >= player.count or player.name not in self.lobby.roster.online:
             return
-        if self.resigns:
-            self.raw.send(type="resign", match=told["match"])
-        elif self.only_seat in (None, told["seat"]):
-            self.raw.send(type="ready", match=told["match"])
-        counts = told["rated"]
-        while (told := await self.raw.receive("turn", "end"))["type"] == "turn":
-            await asyncio.sleep(self.pace)
-            self.raw.send(type="move", match=told["match"], ply=told["ply"], move=self.choose(told))
-        self.reasons.append(told["reason"])
-        mine = next(seat for seat in told["seats"] if seat["bot"] == self.name)
-        self.score = mine["mu_after"] - 3 * mine["sigma_after"] if "mu_after" in mine else self.score
-        self.rated += counts
-        self.unrated += not counts
+        effects = self.seek(player.name, player.pool, rated=player.wants_rated, ref=ref)
+        if any(isinstance(effect, Tell) and isinstance(effect.message, Error) for effect in effects):
+            self.call_at(self.now + RETRY_DELAY_S, functools.partial(self._seek_again, player, ref))
+
+
+def play_nim(config: dict[str, Any], players: Sequence[LadderPlayer]) -> tuple[Sequence[int], int]:
+    """Play a match of Nim, and return the ranks and the number of moves. A bot that resigns loses at once."""
+    if any(player.resigns for player in players):
+        return [1 + player.resigns for player in players], 0
+    game = load_game("nim", config)
+    state, _ = game.initial(NO_DICE)
+    plies = 0
+    while (seat := game.to_move(state)) is not None:
+        legal, _ = game.legal_moves_for_turn(state)
+        move = players[seat].choose({"state": game.encode_state(state), "legal": legal})
+        state, _ = game.apply(state, game.decode_move(move), NO_DICE)
+        plies += 1
+    return game.ranks(state), plies
 
 
 def choose_perfect(turn: dict[str, Any]) -> dict[str, Any]:
@@ -149,36 +218,34 @@ def choose_first(turn: dict[str, Any]) -> dict[str, Any]:
     return move
 
 
-def read_leaderboards(server: Server) -> dict[str, set[str]]:
-    command = [sys.executable, "-m", "arena", "leaderboard", "--json", "--data", str(server.data)]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return {board["pool"]: {row["bot"] for row in board["rows"]} for board in json.loads(said)}
-
-
-async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
+def attack_as_king(options: argparse.Namespace) -> bool:
     """Attack: throw-away bots (puppets) resign to another bot of the attacker (the king), on a preset that no other bot
     seeks. For comparison, an honest bot (the champion) beats as many newcomers by playing. Return whether the king's
-    score is at most 0.5 above the champion's, and the king is on the leaderboard of that preset only.
+    score is at most 0.5 above the champion's, and the king is rated in that preset only.
     """
-    others = [await LadderPlayer.enter(server, f"other-{number}", choose_perfect) for number in (0, 1)]
-    await asyncio.gather(*(other.play("classic", count=4) for other in others))
+    ladder = NimLadder("king")
+    others = [ladder.enter(f"other-{number}", choose_perfect) for number in (0, 1)]
+    for other in others:
+        ladder.play(other, "classic", 4)
     scores = []
     for name, preset, resigns in (("king", "sticks", True), ("champion", "min-nim", False)):
-        best = await LadderPlayer.enter(server, name, choose_perfect_min_nim)
-        playing = asyncio.create_task(best.play(preset, count=options.puppets))
+        best = ladder.enter(name, choose_perfect_min_nim)
+        ladder.play(best, preset, options.puppets)
         for number in range(options.puppets):
-            weak = await LadderPlayer.enter(server, f"{name}-{number}", choose_worst, resigns=resigns)
-            await asyncio.wait_for(weak.play(preset, count=1), TIMEOUT_S)
-            weak.raw.close()
-        await asyncio.wait_for(playing, TIMEOUT_S)
+            weak = ladder.enter(f"{name}-{number}", choose_worst, resigns=resigns)
+            ladder.play(weak, preset, 1)
+            ladder.run_until_played(weak)
+            ladder.feed(BotLeft(weak.name))
+        ladder.run_until_played(best)
         scores.append(best.score)
+    ladder.run_until_played(*others)
     crowned, honest = scores
-    places = [pool for pool, bots in read_leaderboards(server).items() if "king" in bots]
+    pools = [pool for pool, standings in ladder.standings.items() if "king" in standings]
     print(
-        f"king of a preset nobody seeks   score {crowned:.2f}, in {', '.join(places)} alone; "
+        f"king of a preset nobody seeks   score {crowned:.2f}, in {', '.join(pools)} alone; "
         f"a champion by play {honest:.2f}"
     )
-    return places == ["nim/sticks"] and crowned <= honest + 0.5
+    return pools == ["nim/sticks"] and crowned <= honest + 0.5
 
 
 def choose_perfect_min_nim(turn: dict[str, Any]) -> dict[str, Any]:
@@ -201,25 +268,21 @@ def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
     return choose_first(turn)
 
 
-async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
+def attack_as_dodger(options: argparse.Namespace) -> bool:
     """Attack: two perfect players meet in a game that the first player wins. The attacker stays silent unless it moves
     first, so it wins all matches that take place. Return whether it gains no more than an honest bot that always
     answers.
     """
-    dodging: list[float] = []
-    alike: list[float] = []
+    gains: dict[int | None, list[float]] = {0: [], None: []}
     for number in range(options.rounds):
-        for only, gains in ((0, dodging), (None, alike)):
-            names = [f"{'dodger' if only == 0 else 'equal'}-{number}", f"honest-{number}-{only}"]
-            pair = [
-                await LadderPlayer.enter(server, name, choose_perfect, only_seat=seat, haste=options.haste)
-                for name, seat in zip(names, (only, None), strict=True)
-            ]
-            await asyncio.gather(*(player.play("classic", count=options.matches) for player in pair))
+        for only, found in gains.items():
+            ladder = NimLadder(f"dodger/{number}/{only}")
+            pair = [ladder.enter("dodger", choose_perfect, only_seat=only), ladder.enter("honest", choose_perfect)]
             for player in pair:
-                player.raw.close()
-            gains.append(pair[0].score - pair[1].score)
-    (gain, error), (honest, spread) = mean_and_error(dodging), mean_and_error(alike)
+                ladder.play(player, "classic", options.matches)
+            ladder.run_until_played(*pair)
+            found.append(pair[0].score - pair[1].score)
+    (gain, error), (honest, spread) = mean_and_error(gains[0]), mean_and_error(gains[None])
     print(
         f"silent unless it begins         score {gain:+6.2f} ± {error:.2f} against an equal; "
         f"an honest bot {honest:+6.2f} ± {spread:.2f}"
@@ -227,22 +290,24 @@ async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
     return options.small or gain - honest <= math.hypot(error, spread)
 
 
-async def attack_as_pair(server: Server, options: argparse.Namespace) -> bool:
+def attack_as_pair(options: argparse.Namespace) -> bool:
     """Attack: one of two bots keeps resigning to the other. Return whether only `RATED_PER_PAIR` matches were rated."""
-    strong = await LadderPlayer.enter(server, "forever", choose_perfect)
-    weak = await LadderPlayer.enter(server, "again", choose_first, resigns=True)
+    ladder = NimLadder("pair")
+    strong, weak = ladder.enter("forever", choose_perfect), ladder.enter("again", choose_first, resigns=True)
     scores = []
     for count in (RATED_PER_PAIR, 2 * RATED_PER_PAIR):
-        await asyncio.gather(strong.play("classic", count=count), weak.play("classic", count=count))
+        for player in (strong, weak):
+            ladder.play(player, "classic", count)
+        ladder.run_until_played(strong, weak)
         scores.append(strong.score)
     print(
-        f"one pair for ever               {strong.rated} of {len(strong.reasons)} matches rated; "
+        f"one pair for ever               {strong.rated} of {strong.played} matches rated; "
         f"score {scores[0]:.2f} after {RATED_PER_PAIR}, {scores[1]:.2f} after {2 * RATED_PER_PAIR}"
     )
     return strong.rated == RATED_PER_PAIR and scores[0] == scores[1]
 
 
-async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
+def attack_as_trolls(options: argparse.Namespace) -> bool:
     """Attack: silent bots with 64 slots each seek the same matches as honest bots. Return whether the honest bots lose
     at most a tenth of their matches.
     """
@@ -250,9 +315,8 @@ async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
     beside: list[int] = []
     for number in range(options.rounds):
         for count, finished in ((0, alone), (TROLL_COUNT, beside)):
-            finished.append(await _count_honest_matches(server, options, count, f"{number}-{count}"))
-    shares = [1 - troubled / max(free, 1) for troubled, free in zip(beside, alone, strict=True)]
-    lost, error = mean_and_error(shares)
+            finished.append(_count_honest_matches(options.seconds, count, f"trolls/{number}"))
+    lost, error = mean_and_error([1 - troubled / max(free, 1) for troubled, free in zip(beside, alone, strict=True)])
     print(
         f"{TROLL_COUNT} silent trolls with 64 slots   {sum(beside)} matches of {HONEST_COUNT} honest bots, "
         f"{sum(alone)} without: "
@@ -261,38 +325,17 @@ async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
     return options.small or lost - error <= 0.1
 
 
-async def _count_honest_matches(server: Server, options: argparse.Namespace, trolls: int, label: str) -> int:
-    """Return how many matches the honest bots play in `options.seconds`. The trolls connect before the honest bots."""
-    silent = [
-        asyncio.create_task(_run_troll(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
-    ]
-    honest = [
-        await LadderPlayer.enter(server, f"h-{label}-{number}", choose_perfect, pace=MOVE_DELAY_S)
-        for number in range(HONEST_COUNT)
-    ]
-    playing = [asyncio.create_task(player.play("classic", rated=False)) for player in honest]
-    await asyncio.sleep(options.seconds)
-    for task in (*playing, *silent):
-        task.cancel()
-    await asyncio.gather(*playing, *silent, return_exceptions=True)
+def _count_honest_matches(seconds: float, trolls: int, seed: str) -> int:
+    """Return how many matches the honest bots play in some seconds. The trolls connect before the honest bots."""
+    ladder = NimLadder(seed)
+    for number in range(trolls):
+        troll = ladder.enter(f"troll-{number}", choose_first, address="trolls", slots=TROLL_SLOTS, only_seat=-1)
+        ladder.play(troll, "classic", wants_rated=False)
+    honest = [ladder.enter(f"honest-{number}", choose_perfect) for number in range(HONEST_COUNT)]
     for player in honest:
-        player.raw.close()
-    return sum(reason == "win" for player in honest for reason in player.reasons) // 2
-
-
-async def _run_troll(server: Server, name: str, haste: float) -> None:
-    raw = await RawConnection.enter(server.port, name, source="127.0.0.2", slots=64)
-    try:
-        wanted = [str(number) for number in range(64)]
-        while True:
-            for seek in wanted:
-                raw.send(type="seek", id=seek, game="nim", config={"preset": "classic"}, rated=False)
-            wanted = []
-            told = await raw.receive("end", "error")
-            await asyncio.sleep(0.5 / haste)
-            wanted = [told.get("ref") or secrets.token_hex(4)]
-    finally:
-        raw.close()
+        ladder.play(player, "classic", wants_rated=False)
+    ladder.run(lambda: ladder.now >= seconds)
+    return sum(player.complete for player in honest) // 2
 
 
 def choose_sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
@@ -461,10 +504,7 @@ def main() -> int:
     fair = [measure_payoff_attacks(options)]
     if options.payoffs:
         return 0 if all(fair) else 1
-    Server.program = ("-c", HASTY_SERVER_CODE.format(haste=options.haste))
-    for attack in (attack_as_king, attack_as_dodger, attack_as_pair, attack_as_trolls):
-        with Server("--registrations-per-hour", "100000", "--rated-per-pair", str(RATED_PER_PAIR)) as server:
-            fair.append(asyncio.run(attack(server, options)))
+    fair += [attack(options) for attack in (attack_as_king, attack_as_dodger, attack_as_pair, attack_as_trolls)]
     return 0 if all(fair) else 1
 
 
@@ -473,10 +513,9 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--matches", type=int, default=12, help="of the silent bot in a round")
     parser.add_argument("--puppets", type=int, default=60)
-    parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--haste", type=float, default=20.0)
+    parser.add_argument("--seconds", type=float, default=400.0, help="of virtual time beside silent bots")
     parser.add_argument("--payoffs", action="store_true", help="only the simulated ladders of payoffs")
-    return parse_options(parser, rounds=2, matches=4, puppets=5, seconds=1.0, haste=100.0)
+    return parse_options(parser, rounds=2, matches=4, puppets=5, seconds=60.0)
 
 
 if __name__ == "__main__":

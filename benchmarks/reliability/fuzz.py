@@ -248,7 +248,7 @@ def fuzz_frames(frames: int, seed: int) -> PathOutcomes:
                 so_far.streams += 1
                 so_far.frames += ways.frames
                 so_far.short += ways.short
-                so_far.closed[ways.closed_with] += 1
+                so_far.closed[ways.close_code] += 1
         except Difference as difference:
             so_far.differences += 1
             print(f"stream {number}: {difference}")
@@ -262,7 +262,7 @@ def _compare_streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
     two at another place.
     """
     if number % 200:
-        yield both_ways(chance, chance.randrange(1, 60))
+        yield both_ways(chance, chance.randrange(1, 60))[0]
     else:
         yield from cut_everywhere([MOVE, *chance.choices(list(KINDS.values()), k=3), MOVE])
 

@@ -17,13 +17,12 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from arena.host.journal import Journal
+from arena.lobby.policy import LobbyPolicy
 from arena.network.fair_scheduler import MAX_DEBT_S
 from arena.operations.administration import all_handlers
 from arena.operator.requests import Request
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
-from arena.server.bot_cache import BotCache
-from arena.server.matchmaking import NEW_SEEK_DELAY_S
 from arena.store.async_store import AsyncStore
 from arena.store.store import Store
 from patience import patient_host
@@ -144,9 +143,6 @@ class Served:
         options.setdefault("timeouts", patient_host())
         if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
             options.setdefault("work_clock", itertools.count(0.0, 10 * MAX_DEBT_S).__next__)  # all have always rested
-        options["bots"] = BotCache(
-            self.archive, options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
-        )
         self.arena = Arena(self.archive, Journal(self.data / "journal"), auth, clock, **options)
         self.operations = all_handlers(self.arena)
         self.restoring = self.arena.host.restore()
@@ -194,7 +190,7 @@ class Served:
         if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
             for client in clients:
                 await client.heard()
-            await advance(NEW_SEEK_DELAY_S)
+            await advance(LobbyPolicy().new_seek_delay_s)
 
     async def begun(self, game: str = "nim", **seek: Any) -> tuple[Client, Client, dict[str, Any]]:
         """The same, with both ready: it is the first one's turn."""

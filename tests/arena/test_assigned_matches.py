@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from arena.server import assigned_matches, matchmaking
 from arena.server.arena import Arena
 from arena.store.result_queries import record_of
 from databases import EVERY_DATABASE
@@ -24,7 +23,7 @@ SEED = bytes(SEED_BYTES)
 
 def header_of(arena: Arena, *bots: str) -> Callable[[], tuple[Header, bytes]]:
     rules = load_game("nim")
-    return lambda: (arena.header("t1-00000", rules, bots, SEED, pool=None, tournament="t1", place=0), SEED)
+    return lambda: (arena.headers.make("t1-00000", rules, bots, SEED, pool=None, tournament="t1", place=0), SEED)
 
 
 async def test_a_bot_whose_slots_are_all_sought_with_is_called_and_told_that_its_seek_is_over(serve: Any) -> None:
@@ -58,40 +57,6 @@ async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_los
     assert not played.done()
     await second.send(type="resign", match=start["match"])
     assert [seat.reason for seat in (await played).result.seats] == ["win", "no_show"]
-
-
-async def test_bots_that_play_all_the_time_are_kept_free_for_a_match_that_has_waited(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(assigned_matches, "RESERVE_DELAY_S", 0.0)
-    monkeypatch.setattr(matchmaking, "NEW_SEEK_DELAY_S", 0.0)
-    served = await serve()
-    clients = {bot: await served.enter(bot) for bot in ("ann", "bob", "cid", "dan")}
-    others = {"ann": "bob", "bob": "ann", "cid": "dan", "dan": "cid"}
-    under_way = {}
-    for bot, client in clients.items():
-        await client.send(type="seek", id="s", game="nim", opponent=others[bot])
-    for bot, client in clients.items():
-        start = await client.expect("start")
-        under_way[bot] = start["match"]
-        await client.ready(start)
-    played = asyncio.create_task(
-        served.arena.assigned.play("t1-00000", "t1", ["ann", "cid"], header_of(served.arena, "ann", "cid"), 9.0)
-    )
-    await clients["bob"].send(type="resign", match=under_way["bob"])
-    for bot in ("ann", "bob"):
-        await clients[bot].expect("end")
-        await clients[bot].send(type="seek", id="t", game="nim", opponent=others[bot])
-        await (await clients[bot].wire.ping())
-    await clients["dan"].send(type="resign", match=under_way["dan"])
-    start = await clients["ann"].expect("start")
-    assert start["match"] == "t1-00000"
-    for bot in ("ann", "cid"):
-        await clients[bot].ready(start)
-    await clients["cid"].send(type="resign", match="t1-00000")
-    await played
-    await clients["ann"].send(type="seek", id="u", game="nim", opponent="bob")
-    assert (await clients["bob"].expect("start"))["seek"] == "t"
 
 
 async def test_a_match_called_like_one_that_is_under_way_is_refused(serve: Any) -> None:

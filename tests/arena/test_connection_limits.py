@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from arena.network import rate_limits
 from arena.network.connection_limits import ConnectionBounds, ConnectionLimits, ConnectionSlot
-from arena.network.rate_limits import FAILURE_TTL_S, FailureBackoff
-from machine import token_bucket
+from machine import failure_backoff, token_bucket
+from machine.failure_backoff import FAILURE_TTL_S, FailureBackoff
 from machine.token_bucket import TokenBucket
 
 
@@ -116,7 +115,7 @@ def test_failures_of_long_ago_are_forgotten() -> None:
 
 
 def test_what_is_remembered_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    for kept in (rate_limits, token_bucket):
+    for kept in (failure_backoff, token_bucket):
         monkeypatch.setattr(kept, "MAX_KEYS", 2)
     rate, patience = TokenBucket(1, 1.0), FailureBackoff(60.0)
     for key in "abc":

@@ -8,26 +8,19 @@ from typing import Any
 
 import pytest
 
+from arena.lobby.lobby import DRAIN_CANCELLED_MESSAGE, DRAINING_MESSAGE
 from arena.operations.draining import DrainReply, DrainRequest
 from arena.operator.status import StatusRequest
-from arena.server.drain import DRAIN_CANCELLED_MESSAGE, DRAINING_MESSAGE
 from commands import call, run
 from processes import serving
 from protocol.errors import ArenaFault
 from timeouts import WITHIN
 
 
-def stopped(served: Any) -> asyncio.Event:
-    """Set when the arena is to be stopped."""
-    over = asyncio.Event()
-    served.arena.drain.on_drained = over.set
-    return over
-
-
 async def test_no_match_begins_and_the_server_stops_when_those_under_way_are_told(serve: Any) -> None:
-    served = await serve()
+    over = asyncio.Event()
+    served = await serve(drained=over)
     first, second, start = await served.begun()
-    over = stopped(served)
     assert await served.perform(DrainRequest()) == DrainReply(under_way=1)
     for client in (first, second):
         assert await client.expect("error") == {"type": "error", "code": "unavailable", "message": DRAINING_MESSAGE}
@@ -38,7 +31,7 @@ async def test_no_match_begins_and_the_server_stops_when_those_under_way_are_tol
         await client.send(type="list")
         await client.expect("listing")
     with pytest.raises(ArenaFault, match="starts no new matches"):
-        served.arena.drain.check()
+        await served.arena.assigned.play("t-1", "t", ["cid", "dan"], lambda: pytest.fail("it starts"), 0.0)
     assert not over.is_set()
     (warning,) = (await served.perform(StatusRequest())).warnings
     assert warning.startswith("draining: no new match begins")
@@ -51,8 +44,8 @@ async def test_no_match_begins_and_the_server_stops_when_those_under_way_are_tol
 
 
 async def test_seeks_that_waited_are_paired_when_it_is_taken_back(serve: Any) -> None:
-    served = await serve()
-    over = stopped(served)
+    over = asyncio.Event()
+    served = await serve(drained=over)
     await served.begun()
     await served.perform(DrainRequest())
     late = [await served.enter(name) for name in ("cid", "dan")]
@@ -71,9 +64,9 @@ async def test_seeks_that_waited_are_paired_when_it_is_taken_back(serve: Any) ->
 
 
 async def test_after_a_time_it_stops_whatever_is_under_way(serve: Any) -> None:
-    served = await serve()
+    over = asyncio.Event()
+    served = await serve(drained=over)
     await served.begun()
-    over = stopped(served)
     await served.perform(DrainRequest(within_s=3600))
     await served.perform(DrainRequest(within_s=0))
     await asyncio.wait_for(over.wait(), WITHIN)

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
-from arena.ratings.ladder_pairing import (
+from arena.lobby.ladder_pairing import (
     MAX_WAIT_S,
     MEAN_MAX_WAIT_S,
     Seeker,

@@ -10,8 +10,7 @@ import pytest
 
 from arena.host import client_registry
 from arena.host.client_registry import LISTING_CACHE_TTL_S
-from arena.server import ladder
-from arena.server.matchmaking import MatchRate
+from arena.lobby.policy import LobbyPolicy
 from machine.timestamps import utc_now
 from protocol.codec import JSON, MSGPACK
 from protocol.display_names import MAX_DISPLAY_LENGTH
@@ -91,9 +90,9 @@ async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any) -> 
 
 
 async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, most in (("MAX_LISTED_BOTS", 3), ("MAX_LISTED_MATCHES", 1), ("MAX_LISTED_SEEKS", 6)):
-        monkeypatch.setattr(ladder if name == "MAX_LISTED_SEEKS" else client_registry, name, most)
-    served = await serve()
+    for name, most in (("MAX_LISTED_BOTS", 3), ("MAX_LISTED_MATCHES", 1)):
+        monkeypatch.setattr(client_registry, name, most)
+    served = await serve(policy=LobbyPolicy(max_listed_seeks=6))
     clients = [await served.enter(f"bot-{number}", slots=9) for number in range(5)]
     matches = []
     for one, other in (clients[:2], clients[2:4]):
@@ -117,10 +116,11 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
     name, label, display = "n" * 32, "𝔸" * 64, "𝔸" * MAX_DISPLAY_LENGTH
     others = [name] * 5
     seek = ListedSeek(game="risk-campaign", preset="p" * 16, rated=True, open=True, opponents=others, unknown=others)
-    naming = [seek] * (ladder.MAX_LISTED_SEEKS // ladder.NAMING_SEEK_WEIGHT)
+    policy = LobbyPolicy()
+    naming = [seek] * (policy.max_listed_seeks // policy.naming_seek_weight)
     open_ones = [ListedSeek(game=game, open=True, presets=list(game_class(game).presets)) for game in game_names()]
     longest = max(open_ones, key=lambda one: len(msgspec.json.encode(one)))
-    seeks = max(naming, [longest] * ladder.MAX_LISTED_SEEKS, key=lambda some: len(msgspec.json.encode(some)))
+    seeks = max(naming, [longest] * policy.max_listed_seeks, key=lambda some: len(msgspec.json.encode(some)))
     bot = ListedBot(
         bot=name,
         display=display,
@@ -185,7 +185,7 @@ async def test_of_opponents_those_are_told_who_were_never_here(serve: Any) -> No
 
 
 async def test_a_bot_whose_pace_is_used_up_waits_and_is_told_how_long(serve: Any) -> None:
-    served = await serve(rate=MatchRate(2))
+    served = await serve(policy=LobbyPolicy(max_matches_per_hour=2))
     clients = [await served.enter("ann"), await served.enter("bob")]
     for match in range(2):
         for client in clients:

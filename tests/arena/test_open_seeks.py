@@ -6,234 +6,211 @@ from typing import Any
 
 import pytest
 
-from arena.server import matchmaking
-from arena.server.matchmaking import OPEN_FALLBACK_DELAY_POPULATED_S, OPEN_FALLBACK_DELAY_S, OPEN_PAIRING_INTERVAL_S
+from arena.lobby.events import BotReady, MatchAdded, SeatReleased
+from arena.lobby.policy import LobbyPolicy
 from arena.store.registry import add_bots
 from arena.store.tokens import hash_token
 from patience import patient_host
 from protocol.messages import Clock, Seek
 from seek_board import SeekBoard
-from virtual_time import advance
 
-pytestmark = pytest.mark.virtual_time
+POLICY = LobbyPolicy()
 
 
 @pytest.fixture
-async def board() -> SeekBoard:
+def board() -> SeekBoard:
     return SeekBoard()
 
 
-async def rest(board: SeekBoard) -> None:
+def rest(board: SeekBoard) -> None:
     """Let so much time pass that whoever finds nobody like itself takes an open seek, where it may."""
-    await advance(OPEN_FALLBACK_DELAY_S + 10 * OPEN_PAIRING_INTERVAL_S)
+    board.advance(POLICY.open_fallback_delay_s + 10 * POLICY.open_pairing_interval_s)
 
 
-async def rest_briefly() -> None:
+def rest_briefly(board: SeekBoard) -> None:
     """Let so little time pass that nobody takes an open seek yet unless it names its bot."""
-    await advance(OPEN_FALLBACK_DELAY_S - 0.1)
+    board.advance(POLICY.open_fallback_delay_s - 0.1)
 
 
 # With two seats
 
 
-async def test_an_open_seek_takes_the_config_and_the_ratedness_of_the_other(board: SeekBoard) -> None:
+def test_an_open_seek_takes_the_config_and_the_ratedness_of_the_other(board: SeekBoard) -> None:
     board.open("house")
     board.seek("ann", heaps=[4, 5])
-    assert await board.until(1) == [("ann", "house")]
+    assert board.until(1) == [("ann", "house")]
     board.open("house")
     board.add("bob", Seek(id="s", game="nim", config={"preset": "classic"}))
-    assert (await board.until(2))[1] == ("bob", "house")
+    assert board.until(2)[1] == ("bob", "house")
     assert [(config["heaps"], rated) for config, rated in board.played] == [([4, 5], False), ([3, 5, 7], True)]
-    assert not board.seeks.seeks_of("house")
+    assert not board.seeks_of("house")
 
 
-async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(board: SeekBoard) -> None:
+def test_two_open_seeks_never_meet_nor_does_one_of_another_game(board: SeekBoard) -> None:
     board.open("house")
     board.open("inn")
     board.open("mill", game="grundy")
     board.add("ann", Seek(id="s", game="tictactoe"))
-    await rest(board)
+    rest(board)
     assert not board.begun
-    assert not board.seeks._waiting.fillable_specs
+    assert board.wake_at is None, "there is nothing to look for before somebody else comes"
 
 
-async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_seeks(board: SeekBoard) -> None:
+def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_seeks(board: SeekBoard) -> None:
     board.open("house")
     board.seek("ann")
     board.seek("bob")
-    assert await board.until(1) == [("ann", "bob")]
+    assert board.until(1) == [("ann", "bob")]
     board.seek("cid")
-    await rest_briefly()
+    rest_briefly(board)
     assert board.begun == [("ann", "bob")]
 
 
-async def test_where_there_are_enough_others_a_seek_gives_them_more_time(
+def test_where_there_are_enough_others_a_seek_gives_them_more_time(
     board: SeekBoard,
 ) -> None:
-    board.busy = {"bob"}
+    board.bar("bob")
     board.open("house")
     board.seek("ann")
     board.seek("bob")
-    await advance(OPEN_FALLBACK_DELAY_POPULATED_S - 0.1)
+    board.advance(POLICY.open_fallback_delay_populated_s - 0.1)
     assert not board.begun
-    assert await board.until(1) == [("ann", "house")]
+    assert board.until(1) == [("ann", "house")]
 
 
-async def test_who_names_a_bot_takes_its_open_seek_at_once_or_as_soon_as_there_is_one(
+def test_who_names_a_bot_takes_its_open_seek_at_once_or_as_soon_as_there_is_one(
     board: SeekBoard,
 ) -> None:
     board.open("house")
     board.seek("ann", opponent="house", heaps=[9])
-    assert await board.until(1) == [("ann", "house")]
+    assert board.until(1) == [("ann", "house")]
     board.seek("bob", opponent="house", heaps=[8])
-    await rest_briefly()
+    rest_briefly(board)
     board.open("house", "again")
-    assert (await board.until(2))[1] == ("bob", "house")
+    assert board.until(2)[1] == ("bob", "house")
     assert [config["heaps"] for config, _ in board.played] == [[9], [8]]
 
 
-async def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(board: SeekBoard) -> None:
-    board.busy = {f"stranger-{number}" for number in range(9)}
-    for name in sorted(board.busy):
-        board.seek(name, opponent="house")
+def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(board: SeekBoard) -> None:
+    for number in range(9):
+        board.bar(f"stranger-{number}")
+        board.seek(f"stranger-{number}", opponent="house")
     board.seek("ann", opponent="house")
-    await rest_briefly()
+    rest_briefly(board)
     board.open("house")
-    assert await board.until(1) == [("ann", "house")]
+    assert board.until(1) == [("ann", "house")]
 
 
-async def test_open_seeks_of_bots_that_may_begin_no_match_are_passed_over(board: SeekBoard) -> None:
-    board.busy = {f"stranger-{number}" for number in range(100)}
-    for name in sorted(board.busy):
-        board.open(name)
+def test_open_seeks_of_bots_that_may_begin_no_match_are_passed_over(board: SeekBoard) -> None:
+    for number in range(100):
+        board.bar(f"stranger-{number}")
+        board.open(f"stranger-{number}")
     board.seek("ann")
-    await rest(board)
+    rest(board)
     board.open("house")
-    assert await board.until(1) == [("ann", "house")]
+    assert board.until(1) == [("ann", "house")]
 
 
-async def test_those_that_find_nobody_keep_no_other_from_an_open_seek(board: SeekBoard) -> None:
-    for number in range(4 * matchmaking.MAX_FAILED_FILLS):
+def test_those_that_find_nobody_keep_no_other_from_an_open_seek(board: SeekBoard) -> None:
+    for number in range(4 * POLICY.max_failed_fills):
         board.add(
             f"stranger-{number}", Seek(id="s", game="risk-campaign", config={"players": 6, "max_rounds": number + 9})
         )
     board.add("ann", Seek(id="s", game="risk-campaign", config={"players": 2}))
-    await rest(board)
+    rest(board)
     board.open("house", game="risk-campaign")
-    assert await board.until(1) == [("ann", "house")]
+    assert board.until(1) == [("ann", "house")]
 
 
-async def test_an_open_seek_that_was_taken_back_is_not_taken(board: SeekBoard) -> None:
+def test_an_open_seek_that_was_taken_back_is_not_taken(board: SeekBoard) -> None:
     board.open("house")
-    board.seeks.withdraw("house", "open")
+    board.withdraw("house", "open")
     board.seek("ann")
     board.seek("bob", opponent="house")
-    await rest(board)
+    rest(board)
     assert not board.begun
 
 
-async def test_open_seeks_that_are_not_taken_have_their_turn_later(board: SeekBoard) -> None:
+def test_open_seeks_that_are_not_taken_have_their_turn_later(board: SeekBoard) -> None:
     names = [f"house-{number}" for number in range(5)]
     for name in names:
         board.open(name)
     for number in range(60):
         board.seek("ann", str(number))
-        taken = (await board.until(number + 1))[-1]
+        taken = board.until(number + 1)[-1]
         board.open(next(name for name in taken if name != "ann"))
     assert {name for match in board.begun for name in match} == {"ann", *names}
 
 
-async def test_who_has_its_share_of_an_open_bot_waits_and_keeps_it_from_nobody(board: SeekBoard) -> None:
-    board.sated = {("ann", "house"), ("bob", "house")}
+def test_who_has_its_share_of_an_open_bot_waits_and_keeps_it_from_nobody(board: SeekBoard) -> None:
+    board.join("house", slots=4)
+    for name in ("ann", "bob"):
+        board.join(name)
+        board.feed(MatchAdded(f"{name}'s match", (name, "house")))
+        for bot in (name, "house"):
+            board.feed(BotReady(bot))
     board.open("house")
     board.seek("ann", opponent="house")
     board.seek("bob")
-    await rest(board)
+    rest(board)
     board.open("house", "another")
-    await rest(board)
+    rest(board)
     assert not board.begun
     board.seek("cid", opponent="house")
-    assert await board.until(1) == [("cid", "house")]
-    board.sated = {("bob", "house")}
-    assert (await board.until(2))[1] == ("ann", "house")
+    assert board.until(1) == [("cid", "house")]
+    board.feed(SeatReleased("ann's match", "ann"))
+    assert board.until(2)[1] == ("ann", "house")
 
 
 # With more
 
 
-async def test_a_match_of_more_seats_takes_as_many_open_seeks_of_different_bots_as_it_lacks(
+def test_a_match_of_more_seats_takes_as_many_open_seeks_of_different_bots_as_it_lacks(
     board: SeekBoard,
 ) -> None:
     board.campaign("ann", players=4)
     board.campaign("bob", players=4)
     for ref in ("1", "2", "3"):
         board.open("house", ref, "risk-campaign")
-    await rest(board)
+    rest(board)
     assert not board.begun
     board.open("inn", game="risk-campaign")
-    assert await board.until(1) == [("ann", "bob", "house", "inn")]
+    assert board.until(1) == [("ann", "bob", "house", "inn")]
 
 
-async def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(board: SeekBoard) -> None:
+def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(board: SeekBoard) -> None:
     board.open("mill", game="risk-campaign")
     board.campaign("ann", "bob", "house", players=4)
     board.open("house", game="risk-campaign")
-    await rest_briefly()
+    rest_briefly(board)
     assert not board.begun
     board.campaign("bob", players=4)
-    assert await board.until(1) == [("ann", "bob", "house", "mill")]
+    assert board.until(1) == [("ann", "bob", "house", "mill")]
     assert board.played[0][1] is False
 
 
-async def test_who_names_others_fits_where_all_of_them_play(board: SeekBoard) -> None:
+def test_who_names_others_fits_where_all_of_them_play(board: SeekBoard) -> None:
     board.campaign("ann", "bob", "cid")
     board.campaign("bob", "ann", "dan")
     board.campaign("cid", "ann")
-    await rest(board)
+    rest(board)
     assert not board.begun
     board.campaign("bob", "cid", ref="another")
-    assert await board.until(1) == [("ann", "bob", "cid")]
+    assert board.until(1) == [("ann", "bob", "cid")]
 
 
-async def test_one_who_is_named_among_several_may_name_nobody(board: SeekBoard) -> None:
+def test_one_who_is_named_among_several_may_name_nobody(board: SeekBoard) -> None:
     board.campaign("ann", "bob")
     board.campaign("bob")
-    await rest_briefly()
+    rest_briefly(board)
     assert not board.begun
     board.campaign("cid")
-    assert await board.until(1) == [("ann", "bob", "cid")]
+    assert board.until(1) == [("ann", "bob", "cid")]
 
 
 # Over the wire
 
 
-@pytest.mark.virtual_time(False)
-@pytest.mark.parametrize(
-    ("seek", "code", "words"),
-    [
-        ({"game": "nim", "open": True, "config": {"heaps": [1]}}, "bad_config", "an open seek has no config"),
-        ({"game": "nim", "open": True, "opponent": "bob"}, "not_allowed", "an open seek names no opponents"),
-        ({"game": "chess", "open": True}, "unknown_game", "nim, grundy, tictactoe"),
-        ({"game": "nim", "open": True, "private": True}, "not_allowed", "open and private exclude each other"),
-        ({"game": "nim", "private": True, "opponent": "bob"}, "not_allowed", "a private seek names no opponents"),
-        ({"game": "dibs", "private": True}, "not_allowed", "a match of 2 seats: this one has 3"),
-        ({"game": "nim", "opponents": ["bob", "cid"]}, "not_allowed", "2 opponents are named: this match has 2 seats"),
-        ({"game": "nim", "opponents": ["ANN"]}, "not_allowed", "name another opponent"),
-        ({"game": "dibs", "opponents": ["bob", "BOB"]}, "not_allowed", "names a bot twice"),
-        ({"game": "dibs", "opponent": "bob", "opponents": ["cid"]}, "bad_message", "exclude each other"),
-    ],
-)
-async def test_a_seek_that_asks_for_too_much_is_answered_with_the_reason(
-    serve: Any, dibs: None, seek: dict[str, Any], code: str, words: str
-) -> None:
-    client = await (await serve()).enter("ann")
-    await client.send(type="seek", id="s1", **seek)
-    error = await client.expect("error")
-    assert (error["code"], error["ref"]) == (code, "s1")
-    assert words in error["message"]
-
-
-@pytest.mark.virtual_time(False)
 async def test_a_stranger_finds_a_rated_match_against_an_open_seek(serve: Any) -> None:
     served = await serve()
     house, ann = await served.enter("house"), await served.enter("ann")
@@ -244,9 +221,8 @@ async def test_a_stranger_finds_a_rated_match_against_an_open_seek(serve: Any) -
     assert (await ann.expect("start"))["seek"] == "s"
 
 
-@pytest.mark.virtual_time(False)
 async def test_a_match_with_a_bot_that_the_operator_did_not_approve_is_not_rated(serve: Any) -> None:
-    served = await serve(approved_only=True)
+    served = await serve(policy=LobbyPolicy(approved_only=True))
     served.store.write(add_bots, {"ann": hash_token(f"{'ann':*>16}")})
     house, ann = await served.enter("house"), await served.enter("ann")
     await house.send(type="seek", id="any", game="nim", open=True)
@@ -254,7 +230,6 @@ async def test_a_match_with_a_bot_that_the_operator_did_not_approve_is_not_rated
     assert (await ann.expect("start"))["rated"] is False
 
 
-@pytest.mark.virtual_time(False)
 async def test_nobody_has_more_than_a_quarter_of_the_slots_of_an_open_bot(serve: Any) -> None:
     served = await serve()
     house, ann = await served.enter("house", slots=8), await served.enter("ann", slots=8)
@@ -275,7 +250,6 @@ async def test_nobody_has_more_than_a_quarter_of_the_slots_of_an_open_bot(serve:
     assert (await ann.expect("start"))["seek"] == "more"
 
 
-@pytest.mark.virtual_time(False)
 async def test_an_open_seek_holds_a_slot_until_its_match_is_over(serve: Any) -> None:
     served = await serve()
     house = await served.enter("house", slots=2)
@@ -284,7 +258,6 @@ async def test_an_open_seek_holds_a_slot_until_its_match_is_over(serve: Any) -> 
     assert (await house.expect("error"))["ref"] == "tictactoe"
 
 
-@pytest.mark.virtual_time(False)
 async def test_who_missed_a_match_pauses_with_its_open_seeks_too(serve: Any) -> None:
     served = await serve(timeouts=patient_host(ready_timeout_s=0.05))
     house, ann = await served.enter("house", slots=3), await served.enter("ann")
@@ -298,7 +271,6 @@ async def test_who_missed_a_match_pauses_with_its_open_seeks_too(serve: Any) -> 
     assert (await house.expect("error"))["ref"] == "again"
 
 
-@pytest.mark.virtual_time(False)
 @pytest.mark.parametrize(("rated", "bank_ms"), [(False, 600_000), (True, 60_000)])
 async def test_an_unrated_match_in_which_somebody_asks_for_it_has_the_slow_clock(
     serve: Any, rated: bool, bank_ms: int
@@ -313,35 +285,35 @@ async def test_an_unrated_match_in_which_somebody_asks_for_it_has_the_slow_clock
 # With presets
 
 
-async def test_an_open_seek_takes_only_the_presets_that_it_names(board: SeekBoard) -> None:
+def test_an_open_seek_takes_only_the_presets_that_it_names(board: SeekBoard) -> None:
     board.open("tit-for-tat", game="dilemma", presets=["axelrod", "chicken"])
     board.add("ann", Seek(id="s", game="dilemma", config={"preset": "rock-paper-scissors"}))
     board.add("bob", Seek(id="s", game="dilemma", config={"payoffs": [[[1, 1]] * 3] * 3}))
-    await rest(board)
+    rest(board)
     assert not board.begun
     board.add("cid", Seek(id="s", game="dilemma", config={"preset": "axelrod"}))
-    assert await board.until(1) == [("cid", "tit-for-tat")]
+    assert board.until(1) == [("cid", "tit-for-tat")]
 
 
-async def test_who_names_a_bot_waits_where_it_does_not_play_the_preset(board: SeekBoard) -> None:
+def test_who_names_a_bot_waits_where_it_does_not_play_the_preset(board: SeekBoard) -> None:
     board.open("tit-for-tat", game="dilemma", presets=["axelrod"])
     board.add("ann", Seek(id="s", game="dilemma", config={"preset": "rock-paper-scissors"}, opponent="tit-for-tat"))
     board.add("bob", Seek(id="s", game="dilemma", config={"preset": "axelrod"}, opponent="tit-for-tat"))
-    assert await board.until(1) == [("bob", "tit-for-tat")]
+    assert board.until(1) == [("bob", "tit-for-tat")]
 
 
-async def test_an_open_seek_that_comes_later_begins_with_whoever_names_its_bot_for_what_it_plays(
+def test_an_open_seek_that_comes_later_begins_with_whoever_names_its_bot_for_what_it_plays(
     board: SeekBoard,
 ) -> None:
     board.add("ann", Seek(id="s", game="dilemma", config={"preset": "rock-paper-scissors"}, opponent="tit-for-tat"))
     board.add("bob", Seek(id="s", game="dilemma", config={"preset": "axelrod"}, opponent="tit-for-tat"))
     board.open("tit-for-tat", game="dilemma", presets=["axelrod"])
-    assert await board.until(1) == [("bob", "tit-for-tat")]
+    assert board.until(1) == [("bob", "tit-for-tat")]
 
 
-async def test_of_two_open_seeks_of_a_bot_that_is_taken_which_fits(board: SeekBoard) -> None:
+def test_of_two_open_seeks_of_a_bot_that_is_taken_which_fits(board: SeekBoard) -> None:
     board.open("house", ref="one", game="dilemma", presets=["axelrod"])
     board.open("house", ref="two", game="dilemma", presets=["rock-paper-scissors"])
     board.add("ann", Seek(id="s", game="dilemma", config={"preset": "rock-paper-scissors"}))
-    assert await board.until(1) == [("ann", "house")]
-    assert [sought.id for sought in board.seeks.seeks_of("house")] == ["one"]
+    assert board.until(1) == [("ann", "house")]
+    assert board.seeks_of("house") == ["one"]

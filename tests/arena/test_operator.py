@@ -18,7 +18,6 @@ from websockets.typing import Origin, Subprotocol
 from arena.network.admission import ARRIVALS_BURST, OPERATOR_SUBPROTOCOL, Access
 from arena.network.binding import bind_sockets, port_of
 from arena.network.connection_limits import ConnectionBounds
-from arena.network.rate_limits import FREE_FAILURES
 from arena.operations.administration import all_handlers
 from arena.operator import credentials
 from arena.operator.channel import MAX_PENDING_REQUESTS
@@ -36,6 +35,7 @@ from arena.store.annulment import AnnulmentOutcome
 from arena.store.database_url import open_database_url
 from arena.tournament.play_request import PlayReply, PlayRequest
 from certificates import make
+from machine.failure_backoff import FREE_FAILURES
 from processes import REPOSITORY, run, serving
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, UsageFault

@@ -6,14 +6,13 @@ import asyncio
 import json
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from arena.host.session import ClientSession
+from arena.lobby.seeks import ActiveSeek, match_spec_of, pool_of
 from arena.operator.changes import SetPeople
 from arena.replay.verify import verify_record
-from arena.server.seek_index import ActiveSeek, match_spec_of, pool_of
 from arena.store import registry
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import find_profile, leaderboard_page, leaders_of_games, next_opponent, strongest_bots
@@ -28,16 +27,15 @@ from protocol.games import load_game
 from protocol.messages import Clock, Seek
 from protocol.pools import is_people_pool, people_pool, preset_pool
 from referee import record_reader
-from seasons import finish, header, result
-from seek_board import Bot, SeekBoard
+from seasons import finish, result
+from seek_board import SeekBoard
 
 BOTS, PEOPLE = "nim/classic", "nim/classic:people"
 
 
 def seek(bot: str, *, person: bool = False, rated: bool = True, people_rated: bool = True) -> ActiveSeek:
     kind = match_spec_of(load_game("nim"), rated=rated)
-    session = cast(ClientSession, Bot(bot, person=person))
-    return ActiveSeek(session, bot, "s", kind, frozenset(), 0.0, people_rated=people_rated)
+    return ActiveSeek(bot, bot, "", "s", kind, frozenset(), 0.0, is_person=person, people_rated=people_rated)
 
 
 @pytest.mark.parametrize(
@@ -163,41 +161,41 @@ async def test_a_friend_who_is_invited_is_played_for_fun(serve: Any) -> None:
 
 
 @pytest.mark.parametrize(("slow", "rival"), [(True, "bob"), (False, "ann")])
-async def test_a_person_meets_the_ladder_of_bots_only_by_its_clock(slow: bool, rival: str) -> None:
+def test_a_person_meets_the_ladder_of_bots_only_by_its_clock(slow: bool, rival: str) -> None:
     board = SeekBoard()
     board.add("ann", Seek(id="s", game="nim"))
     board.seek("bob")
     board.add("zoe", Seek(id="s", game="nim", slow=slow), person=True)
-    assert await board.until(1) == [(rival, "zoe")]
+    assert board.until(1) == [(rival, "zoe")]
 
 
-async def test_a_person_is_paired_by_whom_it_met_among_people() -> None:
+def test_a_person_is_paired_by_whom_it_met_among_people() -> None:
     board = SeekBoard()
     for pool, rival in ((BOTS, "ann"), (BOTS, "ann"), (PEOPLE, "bob")):
-        board.bots.count_encounter(pool, ["zoe", rival])
+        board.lobby.known_bots.count_encounter(pool, ["zoe", rival])
     for name in ("ann", "bob", "zoe"):
         board.add(name, Seek(id="s", game="nim"), person=name == "zoe")
-    assert await board.until(1) == [("ann", "zoe")]
-    assert board.bots.encounter_counts("zoe", PEOPLE) == {"ann": 1, "bob": 1}
+    assert board.until(1) == [("ann", "zoe")]
+    assert board.lobby.known_bots.encounter_counts("zoe", PEOPLE) == {"ann": 1, "bob": 1}
 
 
-async def test_a_person_that_had_its_matches_of_the_day_with_a_bot_among_people_meets_another() -> None:
+def test_a_person_that_had_its_matches_of_the_day_with_a_bot_among_people_meets_another() -> None:
     board = SeekBoard()
     for rival, pool in (("ann", PEOPLE), ("bob", BOTS)):
-        board.bots.begin_rated(header(f"m-{rival}", ("zoe", rival), pool=pool))
+        board.lobby.known_bots.begin_rated(f"m-{rival}", pool, ("zoe", rival))
     for name in ("ann", "bob", "zoe"):
         board.add(name, Seek(id="s", game="nim"), person=name == "zoe")
-    assert await board.until(1) == [("bob", "zoe")]
+    assert board.until(1) == [("bob", "zoe")]
 
 
-async def test_bots_beside_a_person_are_paired_by_whom_they_met_among_bots() -> None:
+def test_bots_beside_a_person_are_paired_by_whom_they_met_among_bots() -> None:
     board = SeekBoard()
-    board.bots.count_encounter(BOTS, ["ann", "bob"])
+    board.lobby.known_bots.count_encounter(BOTS, ["ann", "bob"])
     for pair in (("ann", "cid"), ("ann", "cid"), ("zoe", "ann"), ("zoe", "bob"), ("zoe", "cid")):
-        board.bots.count_encounter(PEOPLE, pair)
+        board.lobby.known_bots.count_encounter(PEOPLE, pair)
     for name in ("ann", "bob", "cid", "dan", "zoe"):
         board.add(name, Seek(id="s", game="nim"), person=name == "zoe")
-    assert (await board.until(2))[:2] == [("dan", "zoe"), ("ann", "cid")]
+    assert board.until(2)[:2] == [("dan", "zoe"), ("ann", "cid")]
 
 
 def test_the_operator_says_who_is_a_person_and_reads_where_people_stand(tmp_path: Path) -> None:

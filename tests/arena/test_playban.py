@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from arena.host.timeouts import HostTimeouts
-from arena.network.rate_limits import FailureBackoff
-from arena.server import matchmaking
-from arena.server.playban import FIRST_PAUSE_S, MAX_ADDRESS_PAUSE_S, MAX_PAUSE_S, Playbans, pause_message
+from arena.lobby.events import BotLeft
+from arena.lobby.policy import LobbyPolicy
+from arena.lobby.suspensions import Suspensions, pause_message
+from machine.failure_backoff import FailureBackoff
 from protocol.messages import Clock
+from seek_board import SeekBoard
 from virtual_time import advance
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -19,93 +21,96 @@ HERE, THERE = "192.0.2.1", "192.0.2.2"
 READY_TIMEOUT_S = HostTimeouts().match.ready_timeout_s
 
 
-class Watch:
-    """A clock that is put forward."""
-
-    def __init__(self) -> None:
-        self.time = 1000.0
-
-    def __call__(self) -> float:
-        return self.time
+POLICY = LobbyPolicy()
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def attendance(watch: Watch) -> Playbans:
-    return Playbans(watch)
+def suspensions() -> Suspensions:
+    return Suspensions(POLICY)
 
 
 def test_a_match_played_makes_good_for_one_that_was_missed_and_shortens_no_pause() -> None:
-    pauses = FailureBackoff(MAX_PAUSE_S, FIRST_PAUSE_S)
+    pauses = FailureBackoff(POLICY.max_pause_s, POLICY.first_pause_s)
     assert [pauses.add_failure("ann", 0.0) for _ in range(8)] == [10, 20, 40, 80, 160, 320, 600, 600]
     pauses.remove_failure("ann")
     pauses.remove_failure("nobody")
     assert (pauses.wait_s("ann", 599.0), pauses.wait_s("nobody", 599.0)) == (1, 0)
     for _ in range(7):
         pauses.remove_failure("ann")
-    assert (pauses.wait_s("ann", 0.0), pauses.add_failure("ann", 0.0)) == (0, FIRST_PAUSE_S)
+    assert (pauses.wait_s("ann", 0.0), pauses.add_failure("ann", 0.0)) == (0, POLICY.first_pause_s)
 
 
 def test_a_pause_is_told_in_whole_seconds() -> None:
     assert pause_message(9.2).endswith("seek again in 10 s")
 
 
-def test_who_has_not_come_yet_has_one_match_at_a_time(attendance: Playbans) -> None:
-    assert attendance.may_start("ann", HERE)
-    attendance.on_seated("ann", HERE)
-    assert not attendance.may_start("ann", HERE)
-    assert not attendance.may_start("ann", THERE)
-    assert attendance.on_ready("ann")
-    assert attendance.may_start("ann", HERE)
-    attendance.on_seated("ann", HERE)
-    assert attendance.may_start("ann", HERE)
-    assert not attendance.on_ready("ann")
+def test_who_has_not_come_yet_has_one_match_at_a_time(suspensions: Suspensions) -> None:
+    now = 1000.0
+    assert suspensions.may_start("ann", HERE, now)
+    suspensions.on_seated("ann", HERE)
+    assert not suspensions.may_start("ann", HERE, now)
+    assert not suspensions.may_start("ann", THERE, now)
+    assert suspensions.on_ready("ann", ())
+    assert suspensions.may_start("ann", HERE, now)
+    suspensions.on_seated("ann", HERE)
+    assert suspensions.may_start("ann", HERE, now)
+    assert not suspensions.on_ready("ann", ())
 
 
-def test_bots_of_one_address_that_have_not_come_yet_have_one_match_together(attendance: Playbans) -> None:
-    attendance.on_seated("ann", HERE)
-    assert (attendance.may_start("bob", HERE), attendance.may_start("cid", THERE)) == (False, True)
-    attendance.on_seated("bob", HERE)  # the other seat of the same match
-    attendance.on_ready("ann")
-    assert attendance.may_start("ann", HERE)
-    assert not attendance.may_start("dan", HERE)
-    assert attendance.on_released("bob")
-    assert attendance.may_start("dan", HERE)
-    assert not attendance.on_released("bob")
+def test_bots_of_one_address_that_have_not_come_yet_have_one_match_together(suspensions: Suspensions) -> None:
+    now = 1000.0
+    suspensions.on_seated("ann", HERE)
+    assert (suspensions.may_start("bob", HERE, now), suspensions.may_start("cid", THERE, now)) == (False, True)
+    suspensions.on_seated("bob", HERE)  # the other seat of the same match
+    suspensions.on_ready("ann", ())
+    assert suspensions.may_start("ann", HERE, now)
+    assert not suspensions.may_start("dan", HERE, now)
+    assert suspensions.on_released("bob")
+    assert suspensions.may_start("dan", HERE, now)
+    assert not suspensions.on_released("bob")
 
 
-def test_who_misses_a_match_pauses_and_is_not_tried_any_more(attendance: Playbans, watch: Watch) -> None:
-    attendance.on_ready("ann")
-    assert attendance.on_missed("ann") == FIRST_PAUSE_S
-    assert (attendance.pause_s("ann", HERE), attendance.pause_s("bob", HERE)) == (FIRST_PAUSE_S, 0)
-    assert not attendance.is_trusted("ann")
-    watch.time += FIRST_PAUSE_S
-    assert attendance.pause_s("ann", HERE) == 0
-    attendance.on_seated("ann", HERE)
-    assert not attendance.may_start("ann", HERE)
+def test_who_misses_a_match_pauses_and_is_not_tried_any_more(suspensions: Suspensions) -> None:
+    now = 1000.0
+    suspensions.on_ready("ann", ())
+    assert suspensions.on_missed("ann", now) == POLICY.first_pause_s
+    assert (suspensions.pause_s("ann", HERE, now), suspensions.pause_s("bob", HERE, now)) == (POLICY.first_pause_s, 0)
+    assert not suspensions.is_trusted("ann")
+    now += POLICY.first_pause_s
+    assert suspensions.pause_s("ann", HERE, now) == 0
+    suspensions.on_seated("ann", HERE)
+    assert not suspensions.may_start("ann", HERE, now)
 
 
-def test_an_address_whose_new_bots_do_not_come_has_a_tenth_of_the_time(attendance: Playbans, watch: Watch) -> None:
-    attendance.on_ready("ann")
+def test_an_address_whose_new_bots_do_not_come_has_a_tenth_of_the_time(suspensions: Suspensions) -> None:
+    now = 1000.0
+    suspensions.on_ready("ann", ())
     pauses = []
     for number in range(6):
         troll = f"troll-{number}"
-        assert attendance.may_start(troll, HERE)
-        attendance.on_seated(troll, HERE)
-        watch.time += READY_TIMEOUT_S
-        missed = attendance.on_missed(troll)
-        attendance.on_released(troll)
-        assert missed == attendance.pause_s(troll, HERE)
-        assert not attendance.may_start("newcomer", HERE)
-        pauses.append(attendance.pause_s("newcomer", HERE))
-        watch.time += pauses[-1]
+        assert suspensions.may_start(troll, HERE, now)
+        suspensions.on_seated(troll, HERE)
+        now += READY_TIMEOUT_S
+        missed = suspensions.on_missed(troll, now)
+        suspensions.on_released(troll)
+        assert missed == suspensions.pause_s(troll, HERE, now)
+        assert not suspensions.may_start("newcomer", HERE, now)
+        pauses.append(suspensions.pause_s("newcomer", HERE, now))
+        now += pauses[-1]
     assert pauses == [10, 20, 40, 80, 90, 90]
-    assert pauses[-1] == MAX_ADDRESS_PAUSE_S == 9 * READY_TIMEOUT_S
-    assert (attendance.pause_s("ann", HERE), attendance.pause_s("newcomer", THERE)) == (0, 0)
+    assert pauses[-1] == POLICY.max_address_pause_s == 9 * READY_TIMEOUT_S
+    assert (suspensions.pause_s("ann", HERE, now), suspensions.pause_s("newcomer", THERE, now)) == (0, 0)
+
+
+def test_bots_that_leave_while_a_round_goes_on_are_passed_over() -> None:
+    board = SeekBoard(LobbyPolicy(pairing_batch_size=2))
+    for number in range(5):
+        board.seek(f"bot-{number}")
+    board.tick()
+    for number in range(5):
+        board.feed(BotLeft(f"bot-{number}"))
+    board.advance(60.0)
+    assert (board.begun, board.wake_at) == ([], None)
 
 
 # Over sockets
@@ -161,41 +166,6 @@ async def test_a_silent_bot_with_64_slots_takes_one_honest_bot_at_a_time(serve: 
     for client in (bob, cid):
         await client.send(type="seek", id="second", game="nim")
     assert {seat["bot"] for seat in (await bob.expect("start"))["seats"]} == {"bob", "cid"}
-
-
-async def test_bots_that_leave_while_a_look_goes_on_are_passed_over(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(matchmaking, "PAIRING_BATCH_SIZE", 2)
-    served = await serve()
-    seeks = served.arena.ladder.seeks
-    monkeypatch.setattr(seeks, "_schedule", lambda seconds: None)
-    for number in range(5):
-        client = await served.enter(f"bot-{number}")
-        await client.send(type="seek", id="s", game="nim")
-        await client.send(type="unseek", id="none")
-        await client.expect("unseeked")
-    looking = seeks._pair()
-    next(looking)
-    for session in list(served.arena.host.clients.sessions.values()):
-        served.arena.host.clients.remove_session(session)
-    assert all(step is None for step in looking)
-
-
-async def test_new_bots_of_one_address_play_as_soon_as_the_one_before_has_come(serve: Any) -> None:
-    served = await serve()
-
-    async def come(name: str, **seek: Any) -> str:
-        client = await served.enter(name)
-        await client.send(type="seek", id="s", game="nim", **seek)
-        start = await client.expect("start")
-        await client.ready(start)
-        return str(start["match"])
-
-    matches = await asyncio.gather(
-        *(come(f"bot-{number}") for number in range(6)), come("ann", opponent="bob"), come("bob", opponent="ann")
-    )
-    assert len(set(matches)) == 4
 
 
 async def test_who_walks_away_frees_the_opponent(serve: Any) -> None:

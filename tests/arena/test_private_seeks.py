@@ -2,81 +2,76 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
-from arena.server.matchmaking import MatchRate
+from arena.lobby.policy import LobbyPolicy
 from seek_board import SeekBoard
-
-pytestmark = pytest.mark.virtual_time
 
 
 @pytest.fixture
-async def patient() -> SeekBoard:
+def patient() -> SeekBoard:
     return SeekBoard()
 
 
-async def test_neither_the_ladder_nor_an_open_seek_takes_one_that_is_private(patient: SeekBoard) -> None:
+def test_neither_the_ladder_nor_an_open_seek_takes_one_that_is_private(patient: SeekBoard) -> None:
     patient.private("ann")
     patient.open("house")
     patient.seek("bob")
-    assert await patient.until(1) == [("bob", "house")]
+    assert patient.until(1) == [("bob", "house")]
     patient.private("eve")
     patient.seek("cid")
     patient.seek("dan")
-    assert (await patient.until(2))[1:] == [("cid", "dan")]
-    assert patient.seeks.has_seek("ann", "private")
-    assert patient.seeks.has_seek("eve", "private")
+    assert patient.until(2)[1:] == [("cid", "dan")]
+    assert "private" in patient.seeks_of("ann")
+    assert "private" in patient.seeks_of("eve")
 
 
 @pytest.mark.parametrize("first", ["ann", "bob"])
-async def test_who_names_the_bot_of_a_private_seek_meets_it_unrated_whoever_came_first(
+def test_who_names_the_bot_of_a_private_seek_meets_it_unrated_whoever_came_first(
     patient: SeekBoard, first: str
 ) -> None:
     patient.open("house")
     seeks = {"ann": lambda: patient.private("ann"), "bob": lambda: patient.seek("bob", opponent="ANN")}
     seeks.pop(first)()
-    await asyncio.sleep(0)
     for seek in seeks.values():
         seek()
-    assert await patient.until(1) == [("ann", "bob")]
+    assert patient.until(1) == [("ann", "bob")]
     assert [rated for _, rated in patient.played] == [False]
-    assert not patient.seeks.seeks_of("ann")
+    assert not patient.seeks_of("ann")
 
 
-async def test_who_names_it_for_something_else_does_not_meet_it(patient: SeekBoard) -> None:
+def test_who_names_it_for_something_else_does_not_meet_it(patient: SeekBoard) -> None:
     patient.private("ann")
     patient.seek("bob", opponent="ann", heaps=[1, 2])
     patient.seek("cid", "first", opponent="dan")
     patient.seek("dan", "first", opponent="cid")
-    assert await patient.until(1) == [("cid", "dan")]
+    assert patient.until(1) == [("cid", "dan")]
     patient.seek("bob", "again", opponent="ann")
-    assert (await patient.until(2))[1] == ("ann", "bob")
+    assert patient.until(2)[1] == ("ann", "bob")
 
 
-async def test_a_private_seek_that_is_taken_back_is_found_no_more(patient: SeekBoard) -> None:
+def test_a_private_seek_that_is_taken_back_is_found_no_more(patient: SeekBoard) -> None:
     patient.private("ann")
-    patient.seeks.withdraw("ann", "private")
+    patient.withdraw("ann", "private")
     patient.seek("bob", opponent="ann")
     patient.seek("cid", "first", opponent="dan")
     patient.seek("dan", "first", opponent="cid")
-    assert await patient.until(1) == [("cid", "dan")]
+    assert patient.until(1) == [("cid", "dan")]
 
 
-async def test_the_pace_of_the_ladder_does_not_hold_it() -> None:
-    board = SeekBoard(MatchRate(1))
+def test_the_pace_of_the_ladder_does_not_hold_it() -> None:
+    board = SeekBoard(LobbyPolicy(max_matches_per_hour=1))
     board.seek("ann")
     board.seek("bob")
-    await board.until(1)
+    board.until(1)
     board.private("ann")
-    assert board.seeks.rate_delay_s("ann") == 0.0
+    assert board.lobby.rate_delay_s("ann", board.now) == 0.0
     board.seek("bob", opponent="ann")
-    assert (await board.until(2))[1] == ("ann", "bob")
+    assert board.until(2)[1] == ("ann", "bob")
 
 
-@pytest.mark.virtual_time(False)
 async def test_over_the_wire_a_friend_finds_who_waits_in_the_listing_and_meets_them_unrated(serve: Any) -> None:
     served = await serve()
     ann, bob = await served.enter("ann"), await served.enter("bob")

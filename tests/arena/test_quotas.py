@@ -24,7 +24,7 @@ from arena.host.quotas import (
 )
 from arena.host.runner import MatchRunner
 from arena.host.work_queue import WorkQueue
-from arena.server.matchmaking import NEW_SEEK_DELAY_S
+from arena.lobby.policy import LobbyPolicy
 from protocol.errors import ArenaFault
 from timeouts import WITHIN
 from virtual_time import VirtualTimeLoop, advance
@@ -197,7 +197,7 @@ async def begun(clients: list[Any], **seek: Any) -> dict[str, Any]:
     if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
         for client in clients:
             await client.heard()
-        await advance(NEW_SEEK_DELAY_S)
+        await advance(LobbyPolicy().new_seek_delay_s)
     starts = [await client.expect("start") for client in clients]
     for client in clients:
         await client.ready(starts[0])
@@ -222,12 +222,17 @@ async def test_an_address_with_all_its_matches_under_way_is_refused_and_others_p
 async def test_seeks_that_came_before_wait_until_their_address_may_begin_another(serve: Any) -> None:
     served = await serve(quotas=Quotas(QuotaLimits(matches_per_address=1)))
     clients = await two(served, HERE, "ab")
+    for game in ("nim", "tictactoe"):
+        for client in clients:
+            await client.send(type="seek", id=game, game=game, rated=False)
+    starts = [await client.expect("start") for client in clients]
     for client in clients:
-        await client.send(type="seek", id="early", game="tictactoe", opponent="a" if client is clients[1] else "z")
-    match = (await begun(clients))["match"]
-    await clients[0].send(type="resign", match=match)
-    ends = [await client.expect("end") for client in clients]
-    assert [end["reason"] for end in ends] == ["resigned", "resigned"]
+        await client.ready(starts[0])
+    await clients[0].send(type="resign", match=starts[0]["match"])
+    for client in clients:
+        assert (await client.expect("end"))["match"] == starts[0]["match"]
+        assert not any(message["type"] == "start" for message in client.passed)
+    assert {(await client.expect("start"))["seek"] for client in clients} == {"nim", "tictactoe"} - {starts[0]["seek"]}
 
 
 async def test_a_match_of_no_preset_that_grows_beyond_what_it_may_is_called_off_and_its_seats_hear_why(

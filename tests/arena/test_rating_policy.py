@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from arena.ratings.ladder_pairing import Seeker, group_seekers
-from arena.server.bot_cache import DAY_S, BotCache
+from arena.lobby.events import BotLoaded, MatchRated, RatingsReloaded
+from arena.lobby.known_bots import DAY_S, KnownBots
+from arena.lobby.ladder_pairing import Seeker, group_seekers
+from arena.lobby.policy import LobbyPolicy
+from arena.server.bot_loader import BotLoader
 from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
 from arena.store.finish import finish_matches
@@ -18,14 +21,13 @@ from arena.store.registry import add_bots, approve_bots, register_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
 from machine.timestamps import parse_timestamp, utc_now
-from referee.record import Header
 from referee.result import Result, SeatResult
-from seasons import header
 from stored_matches import storable
 
 pytestmark = EVERY_DATABASE
 
 POOL = "nim/classic"
+NOW = 1_000_000.0
 
 
 @pytest.fixture
@@ -56,11 +58,6 @@ def result(
     )
 
 
-def begun(match: str) -> Header:
-    """The header of a rated match of ann and bob."""
-    return header(match, ("Ann", "bob"), pool=POOL, started=utc_now())
-
-
 async def stored(archive: AsyncStore, *results: Result) -> None:
     await archive.write(finish_matches, [storable(done) for done in results])
 
@@ -70,22 +67,81 @@ def test_a_time_is_read_back() -> None:
     assert 59 < parse_timestamp(utc_now()) - parse_timestamp(utc_now(days_ago=60 / DAY_S)) < 61
 
 
-async def test_a_pair_is_rated_so_often_in_a_pool_and_a_day(archive: AsyncStore) -> None:
-    now = 1_000_000.0
-    bots = BotCache(archive, 2, now=lambda: now)
-    bots.record_rated(result("m1"))
-    bots.record_rated(result("m1"))
-    assert bots.is_rated(POOL, ["ann", "Bob"])
+def known_bots(**policy: Any) -> KnownBots:
+    return KnownBots(LobbyPolicy(**policy))
+
+
+def end(known: KnownBots, match: str, bots: tuple[str, ...] = ("ann", "bob"), now: float = NOW) -> None:
+    """Note that a rated match has ended now."""
+    known.end_rated(MatchRated(match, POOL, bots, ((25.0, 8.0),) * len(bots)), now)
+
+
+def test_a_pair_is_rated_so_often_in_a_pool_and_a_day() -> None:
+    now, known = NOW, known_bots(rated_per_pair=2)
+    end(known, "m1")
+    end(known, "m1")
+    assert known.is_rated(POOL, ["ann", "bob"], now)
     now += 60
-    bots.record_rated(result("m2", ("BOB", "ann")))
-    assert not bots.is_rated(POOL, ["ann", "Bob"])
-    assert not bots.is_rated(POOL, ["cid", "bob", "ann"])
-    assert bots.is_rated("nim/sticks", ["ann", "bob"])
-    assert (bots.opponents_at_limit("ann", POOL), bots.opponents_at_limit("cid", POOL)) == ({"bob"}, ())
-    assert (bots.opponents_at_limit("ann", "nim/sticks"), bots.opponents_at_limit("ann", None)) == ((), ())
+    end(known, "m2", ("bob", "ann"), now)
+    assert not known.is_rated(POOL, ["ann", "bob"], now)
+    assert not known.is_rated(POOL, ["cid", "bob", "ann"], now)
+    assert known.is_rated("nim/sticks", ["ann", "bob"], now)
+    assert (known.opponents_at_limit("ann", POOL, now), known.opponents_at_limit("cid", POOL, now)) == ({"bob"}, ())
+    for pool in ("nim/sticks", None):
+        assert known.opponents_at_limit("ann", pool, now) == ()
     now += DAY_S - 59
-    assert bots.is_rated(POOL, ["ann", "bob"])
-    assert not bots.opponents_at_limit("ann", POOL)
+    assert known.is_rated(POOL, ["ann", "bob"], now)
+    assert not known.opponents_at_limit("ann", POOL, now)
+
+
+def test_what_is_under_way_counts_also_after_ratings_were_read_anew() -> None:
+    known = known_bots(rated_per_pair=1)
+    known.load(BotLoaded("ann", {}, has_history=True))
+    known.begin_rated("m1", POOL, ("ann", "bob"))
+    known.reload(RatingsReloaded("ann", {}))
+    assert not known.is_rated(POOL, ["ann", "bob"], NOW)
+    for bot, other in (("ann", "bob"), ("bob", "ann")):
+        assert known.opponents_at_limit(bot, POOL, NOW) == {other}
+
+
+def test_a_match_that_ends_without_ratings_counts_no_more() -> None:
+    known = known_bots(rated_per_pair=1)
+    known.begin_rated("m1", POOL, ("ann", "bob"))
+    known.end_unrated("another")
+    assert not known.is_rated(POOL, ["ann", "bob"], NOW)
+    known.end_unrated("m1")
+    assert known.is_rated(POOL, ["ann", "bob"], NOW)
+    known.reload(RatingsReloaded("ann", {}))
+    assert known.is_rated(POOL, ["ann", "bob"], NOW)
+
+
+def test_without_a_limit_nothing_is_counted() -> None:
+    known = known_bots()
+    for number in range(100):
+        end(known, f"m{number}")
+    assert known.is_rated(POOL, ["ann", "bob"], NOW)
+    assert known.may_be_rated("anybody")
+
+
+def test_a_bot_that_is_renamed_was_met_as_often_as_before_and_by_nobody_else() -> None:
+    known = known_bots(rated_per_pair=1)
+    for bots in (("ann", "bob"), ("ann", "cid")):
+        known.count_encounter(POOL, bots)
+        end(known, f"m-{bots[1]}", bots)
+    known.rename("ann", "ann")  # in other letters
+    known.rename("ann", "anna")
+    known.rename("bob", "bert")
+    assert (known.encounter_counts("bob", POOL), known.encounter_counts("cid", POOL)) == ({}, {"anna": 1})
+    assert known.opponents_at_limit("cid", POOL, NOW) == {"anna"}
+
+
+# What is read from the store
+
+
+async def load(archive: AsyncStore, known: KnownBots, *bots: str) -> None:
+    loader = BotLoader(archive, known)
+    for bot in bots:
+        known.load(await loader.load(bot))
 
 
 async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> None:
@@ -97,92 +153,51 @@ async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> N
         result("of three", ("cid", "ann", "bob"), ago=60),
     ]
     await stored(archive, *matches)
-    bots = BotCache(archive, 2)
-    for bot in ("ann", "bob", "cid"):
-        await bots.load(bot)
-    assert not bots.is_rated(POOL, ["ann", "bob"])
-    assert bots.is_rated(POOL, ["ann", "cid"])
-    bots.record_rated(result("now"))
-    bots.record_rated(result("more", ("ann", "cid")))
-    assert not bots.is_rated(POOL, ["ann", "cid"])
+    known, now = known_bots(rated_per_pair=2), asyncio.get_running_loop().time()
+    await load(archive, known, "Ann", "bob", "cid")
+    assert not known.is_rated(POOL, ["ann", "bob"], now)
+    assert known.is_rated(POOL, ["ann", "cid"], now)
+    end(known, "now", now=now)
+    end(known, "more", ("ann", "cid"), now)
+    assert not known.is_rated(POOL, ["ann", "cid"], now)
 
 
-async def test_what_is_under_way_counts_also_after_the_operator_changed_ratings(archive: AsyncStore) -> None:
-    bots = BotCache(archive, 1)
-    await bots.load("ann")
-    bots.begin_rated(begun("m1"))
-    await bots.reload()
-    assert not bots.is_rated(POOL, ["ann", "bob"])
-    assert (bots.opponents_at_limit("ann", POOL), bots.opponents_at_limit("bob", POOL)) == ({"bob"}, {"ann"})
+async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive: AsyncStore) -> None:
+    await stored(archive, result("m1"), result("m2", ("bob", "ann")), result("m3", ("ann", "cid"), pool=None))
+    known = known_bots()
+    await load(archive, known, "Ann", "bob", "ANN")
+    assert (known.encounter_counts("ann", "nim/unrated"), known.total_encounters("ann", "nim/unrated")) == ({}, 1)
+    await load(archive, known, "cid")
+    known.count_encounter(POOL, ["ann", "bob"])
+    assert (known.encounter_counts("ann", POOL), known.encounter_counts("ann", "nim/unrated")) == (
+        {"bob": 3},
+        {"cid": 1},
+    )
+    assert known.encounter_counts("bob", POOL) == {"ann": 3}
 
 
-async def test_what_is_under_way_counts_while_ratings_are_read_anew(
-    archive: AsyncStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bots = BotCache(archive, 1)
-    for bot in ("ann", "bob", "cid"):
-        await bots.load(bot)
-    bots.begin_rated(begun("m1"))
-    rates = []
-    read = archive.read
+async def test_bots_are_read_anew_once_more_however_often_that_is_asked_for_meanwhile(archive: AsyncStore) -> None:
+    known = known_bots(rated_per_pair=1)
+    loader = BotLoader(archive, known)
+    known.load(await loader.load("ann"))
 
-    def looked(*words: Any, **options: Any) -> Any:
-        rates.append(bots.is_rated(POOL, ["ann", "bob"]))
-        return read(*words, **options)
+    async def reload() -> list[str]:
+        return [event.bot async for event in loader.reload()]
 
-    monkeypatch.setattr(archive, "read", looked)
-    await bots.reload()
-    assert rates == [False, False, False]
-
-
-async def test_bots_are_read_anew_once_more_however_often_that_is_asked_for_meanwhile(
-    archive: AsyncStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bots = BotCache(archive, 1)
-    await bots.load("ann")
-    looks = []
-    read = archive.read
-
-    def looked(*words: Any, **options: Any) -> Any:
-        looks.append(words)
-        return read(*words, **options)
-
-    monkeypatch.setattr(archive, "read", looked)
-    await asyncio.gather(*(bots.reload() for _ in range(5)))
-    assert len(looks) == 2
-
-
-async def test_a_match_that_ends_without_ratings_counts_no_more(archive: AsyncStore) -> None:
-    bots = BotCache(archive, 1)
-    bots.begin_rated(begun("m1"))
-    bots.end_unrated("another")
-    assert not bots.is_rated(POOL, ["ann", "bob"])
-    bots.end_unrated("m1")
-    assert bots.is_rated(POOL, ["ann", "bob"])
-    await bots.reload()
-    assert bots.is_rated(POOL, ["ann", "bob"])
-
-
-async def test_without_a_limit_nothing_is_counted(archive: AsyncStore) -> None:
-    bots = BotCache(archive)
-    for number in range(100):
-        bots.record_rated(result(f"m{number}"))
-    assert bots.is_rated(POOL, ["ann", "bob"])
-    assert bots.may_be_rated("anybody")
+    found = await asyncio.gather(*(reload() for _ in range(5)))
+    assert [bot for bots in found for bot in bots] == ["ann", "ann"]
 
 
 async def test_only_approved_bots_are_rated_where_the_operator_wants_it_so(archive: AsyncStore) -> None:
     await archive.write(add_bots, {"Ann": "a" * 64})
     await archive.write(register_bot, "bob", "b" * 64)
-    bots = BotCache(archive, approved_only=True)
-    for name in ("ann", "bob"):
-        await bots.load(name)
-    assert [bots.may_be_rated(name) for name in ("ANN", "bob")] == [True, False]
+    known = known_bots(approved_only=True)
+    await load(archive, known, "ann", "bob")
+    assert [known.may_be_rated(name) for name in ("ann", "bob")] == [True, False]
     await archive.write(approve_bots, ["BOB"], approved=True)
     await archive.write(approve_bots, ["ann"], approved=False)
-    for name in ("ann", "bob"):
-        await bots.load(name)
-    assert [bots.may_be_rated(name) for name in ("ann", "bob")] == [False, True]
+    await load(archive, known, "ann", "bob")
+    assert [known.may_be_rated(name) for name in ("ann", "bob")] == [False, True]
 
 
 # Pairing
@@ -213,38 +228,11 @@ def test_a_match_of_three_has_no_two_whose_matches_are_spent_if_others_are_there
     assert met(*three, dan, seats=3) in ([{"ann", "bob", "dan"}], [{"ann", "cid", "dan"}])
 
 
-async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive: AsyncStore) -> None:
-    await stored(archive, result("m1"), result("m2", ("bob", "ann")), result("m3", ("ann", "cid"), pool=None))
-    known = BotCache(archive)
-    for bot in ("Ann", "bob", "ANN"):
-        await known.load(bot)
-    assert (known.encounter_counts("ann", "nim/unrated"), known.total_encounters("ann", "nim/unrated")) == ({}, 1)
-    await known.load("cid")
-    known.count_encounter(POOL, ["ann", "bob"])
-    assert (known.encounter_counts("ann", POOL), known.encounter_counts("ann", "nim/unrated")) == (
-        {"bob": 3},
-        {"cid": 1},
-    )
-    assert known.encounter_counts("bob", POOL) == {"ann": 3}
-
-
-async def test_a_bot_that_is_renamed_was_met_as_often_as_before_and_by_nobody_else(archive: AsyncStore) -> None:
-    await stored(archive, result("m1"), result("m2", ("ann", "cid")))
-    known = BotCache(archive, 1)
-    for bot in ("ann", "bob", "cid"):
-        await known.load(bot)
-    known.rename("ann", "ann")  # in other letters
-    known.rename("ann", "anna")
-    known.rename("bob", "bert")
-    assert (known.encounter_counts("bob", POOL), known.encounter_counts("cid", POOL)) == ({}, {"anna": 1})
-    assert known.opponents_at_limit("cid", POOL) == {"anna"}
-
-
 # Over sockets
 
 
 async def test_a_pair_that_had_its_rated_matches_plays_on_unrated_also_after_a_restart(serve: Any) -> None:
-    served = await serve(rated_per_pair=1)
+    served = await serve(policy=LobbyPolicy(rated_per_pair=1))
     first, second, start = await served.begun()
     assert start["rated"]
     await first.send(type="resign", match=start["match"])
@@ -269,7 +257,7 @@ async def test_a_pair_that_had_its_rated_matches_plays_on_unrated_also_after_a_r
 
 
 async def test_a_match_under_way_counts_also_after_a_restart(serve: Any) -> None:
-    served = await serve(rated_per_pair=1)
+    served = await serve(policy=LobbyPolicy(rated_per_pair=1))
     clients = [await served.enter(bot, slots=3) for bot in ("ann", "bob")]
     assert await sought(*clients) == [True]
     assert await sought(*clients) == [False]
@@ -290,7 +278,7 @@ async def sought(*clients: Any, starts: int = 1) -> list[bool]:
 
 
 async def test_a_bot_that_is_not_approved_plays_unrated(serve: Any) -> None:
-    served = await serve(approved_only=True)
+    served = await serve(policy=LobbyPolicy(approved_only=True))
     first, _, start, _ = await served.pair()
     assert not start["rated"]
     await first.send(type="resign", match=start["match"])
@@ -302,7 +290,7 @@ async def test_a_bot_that_is_not_approved_plays_unrated(serve: Any) -> None:
 
 
 async def test_an_approval_counts_for_a_seek_that_waits(serve: Any) -> None:
-    served = await serve(approved_only=True)
+    served = await serve(policy=LobbyPolicy(approved_only=True))
     ann = await served.enter("ann")
     bob = await served.enter("bob")
     for approved in (True, False):

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from arena.lobby.policy import LobbyPolicy
 from arena.operations.names import Delete, DeletionResult, Rename
 from arena.store.finish import finish_matches
 from arena.store.registry import add_bots, anonymize_bot, find_registered_bot, rename_bot
@@ -146,7 +147,7 @@ def test_a_tournament_that_is_over_has_no_row_for_a_name_of_before(tmp_path: Pat
 
 
 async def test_a_bot_that_is_renamed_comes_in_with_its_token_under_its_new_name(serve: Any) -> None:
-    served = await serve(rated_per_pair=1)
+    served = await serve(policy=LobbyPolicy(rated_per_pair=1))
     ann, bob = await served.enter("ann"), await served.enter("bob")
     await ann.send(type="seek", id="s1", game="grundy")
     await served.perform(Rename(name="ann", new="Anna"))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from arena.lobby.policy import LobbyPolicy
 from arena.network.admission import Access
 from arena.operations.administration import all_handlers
 from arena.operator.changes import Approve, DisconnectedBots, Revoke, Rotate
@@ -139,7 +140,7 @@ async def test_an_unknown_name_changes_nothing(serve: Any) -> None:
 
 
 async def test_an_approval_counts_for_the_next_match(serve: Any) -> None:
-    served = await operated(serve, approved_only=True)
+    served = await operated(serve, policy=LobbyPolicy(approved_only=True))
     clients = [await served.enter(name) for name in ("ann", "bob")]
     async with operator_of(served) as operator:
         await operator.ask(Approve(names=["ann", "bob"]), type(None))

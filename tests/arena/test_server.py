@@ -119,7 +119,7 @@ async def test_a_result_that_cannot_be_stored_ends_the_match_all_the_same(
         first, second, start = await served.begun()
         ends = await asyncio.gather(first.play(), second.play())
     assert all("mu_after" not in seat for end in ends for seat in end["seats"])
-    assert [served.arena.ladder.free_slots(bot) for bot in ("ann", "bob")] == [1, 1]
+    assert [served.arena.lobby.free_slots(bot) for bot in ("ann", "bob")] == [1, 1]
     await served.restart()
     await served.arena.close()
     assert next(iter(served.store.iterate(iter_results))).match == start["match"]

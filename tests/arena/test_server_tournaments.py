@@ -63,7 +63,7 @@ async def test_a_server_that_is_about_to_stop_plays_no_more_of_it_and_says_so(se
     served = await serve()
     for bot in BOTS:
         await served.enter(bot)
-    served.arena.drain.begin(None)
+    served.arena.drain(None)
     begun = await served.perform(StartTournament(bots=BOTS, game="nim"))
     await served.arena.background.wait()
     assert await served.perform(ListTournaments()) == [
@@ -73,7 +73,7 @@ async def test_a_server_that_is_about_to_stop_plays_no_more_of_it_and_says_so(se
             fault="the server is stopping, and starts no new matches",
         )
     ]
-    served.arena.drain.undo()
+    served.arena.undo_drain()
     assert (await served.perform(StartTournament(bots=BOTS, game="nim"))).tournament == begun.tournament
 
 

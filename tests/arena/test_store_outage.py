@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from arena.host.timeouts import HostTimeouts
+from arena.lobby.policy import PAIRING_INTERVAL_S
 from arena.replay.verify import verify_record
-from arena.server.matchmaking import PAIRING_INTERVAL_S
 from arena.store import sqlite_database
 from arena.store.async_store import MAX_RETRY_DELAY_S
 from arena.store.registry import all_bots

@@ -13,13 +13,13 @@ import pytest_asyncio
 
 from admin_client import AdminClient
 from admin_server import AdminServer, admin_server
-from arena.network.rate_limits import FREE_FAILURES
 from arena.store.store import Reader, Store
 from arena.store.tokens import hash_token
 from arena.web.admin.forms import MAX_FORM_BYTES
 from arena.web.admin_config import AdminConfig
 from arena.web.app import content_security_policy
 from arena.web.site import Site
+from machine.failure_backoff import FREE_FAILURES
 from web_client import Visitor, answer, served
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from arena.server.ladder import MAX_LISTED_SEEKS, NAMING_SEEK_WEIGHT
+from arena.lobby.policy import LobbyPolicy
 from arena.web.pages.taking_part import MAX_OFFERED_SEATS, list_offers
 from games.nim.rules import Nim
 from node import copy_page_modules
@@ -34,6 +34,8 @@ GREEDY: Map = {"bot": "greedy", "seeks": [{"game": name, "open": True} for name 
 FAIR: Map = {"bot": "fair", "seeks": [{"game": "risk-duel", "open": True, "presets": ["europe-fair"]}]}
 COLD: Map = {"bot": "alphabeta", "warming": ["risk-campaign", "risk-duel"], "warming_s": 12}
 PERSON: Map = {"bot": "zoe", "client": "bot-arena/browser"}
+
+POLICY = LobbyPolicy()
 
 
 class Crowd(Nim):
@@ -170,10 +172,11 @@ def test_who_waits_for_a_bot_that_does_not_play_this_is_told_what_it_plays(ask: 
     twelve = [{"game": f"game-{number}", "open": True} for number in range(12)]
     told = ask("otherwise", {"bot": "some", "seeks": twelve}, DUEL, "ann", [])
     assert told.startswith("some does not play Risk: the duel, South America. It plays ")
-    many = {"bot": "many", "seeks": [{"game": f"game-{number}", "open": True} for number in range(MAX_LISTED_SEEKS)]}
+    open_seeks = [{"game": f"game-{number}", "open": True} for number in range(POLICY.max_listed_seeks)]
+    many = {"bot": "many", "seeks": open_seeks}
     naming = [{"game": f"game-{number}", "open": False, "opponents": ["zoe"]} for number in range(7)]
     rest = {"bot": "rest", "seeks": [*naming, {"game": "nim", "open": True}]}
-    assert MAX_LISTED_SEEKS - 7 * NAMING_SEEK_WEIGHT - 1 < NAMING_SEEK_WEIGHT
+    assert POLICY.max_listed_seeks - 7 * POLICY.naming_seek_weight - 1 < POLICY.naming_seek_weight
     for bot in (GREEDY, PERSON, COLD, {"bot": "idle"}, many, rest):
         assert ask("otherwise", bot, DUEL, "ann", []) == "", bot
 

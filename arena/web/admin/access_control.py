@@ -18,13 +18,13 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.network.addresses import is_allowed_host
-from arena.network.rate_limits import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
 from arena.store.tokens import hash_token
 from arena.web.admin.forms import Form, fits, read_form
 from arena.web.admin.sessions import SESSION_LIFETIME_S, AdminSession, Sessions
 from arena.web.admin_config import PREFIX, AdminConfig
 from arena.web.answers import visitor_of
 from arena.web.rendering import render_bytes, site_of
+from machine.failure_backoff import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
 from protocol.display import short_repr
 from protocol.secret_text import strip_invisible
 

@@ -9,7 +9,6 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from arena.host.session import ClientSession
 from protocol.games.base import Game
 from protocol.pools import people_pool
 
@@ -77,19 +76,22 @@ NO_OPPONENTS: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ActiveSeek:
-    """An active seek. `opponents` are folded names, and `since` is when it began, in seconds of the event loop's clock.
+    """An active seek of a bot with the folded name `key` at an `address`. `opponents` are folded names, and `since` is
+    when it began, in seconds.
 
     An open seek with `presets` accepts only matches of these presets. A `ratable` seek is for a rated match as long as
     the matches of its bot may be rated. A `private` seek only pairs with a seek that names its bot. `people_rated` is
     used only in seeks of people: if it is true, the match can be rated in the pool of people.
     """
 
-    session: ClientSession
     bot: str
+    key: str
+    address: str
     id: str
     spec: MatchSpec
     opponents: frozenset[str]
     since: float
+    is_person: bool = False
     slow: bool = False
     ratable: bool = False
     private: bool = False
@@ -99,11 +101,6 @@ class ActiveSeek:
     def accepts(self, spec: MatchSpec) -> bool:
         """Return whether this open seek accepts a match with this spec."""
         return not self.presets or spec.preset in self.presets
-
-    @property
-    def key(self) -> str:
-        """The folded name of the seek's bot."""
-        return self.session.key
 
     @property
     def is_ladder_seek(self) -> bool:
@@ -116,13 +113,9 @@ SeeksByBot = dict[str, dict[str, ActiveSeek]]
 
 
 class SeekIndex:
-    """An index of the active seeks. Queries take constant time, except `find_partner`.
+    """An index of the active seeks. Queries take constant time, except `find_partner`."""
 
-    `on_seek_changed(seek, has_ended)` is called when a seek becomes active, and again when it ends.
-    """
-
-    def __init__(self, on_seek_changed: Callable[[ActiveSeek, bool], None]) -> None:
-        self._count = on_seek_changed
+    def __init__(self) -> None:
         self._by_bot: SeeksByBot = {}
         self._by_spec_and_opponents: dict[tuple[MatchSpec, frozenset[str]], SeeksByBot] = {}
         """The seeks that are not private, by their spec and their set of named opponents."""
@@ -144,7 +137,6 @@ class SeekIndex:
         for seeks in self._indices(seek):
             seeks.setdefault(seek.key, {})[seek.id] = seek
         self._note_ripe(seek)
-        self._count(seek, False)
 
     def remove(self, seek: ActiveSeek) -> None:
         for seeks in self._indices(seek):
@@ -158,7 +150,6 @@ class SeekIndex:
             if not self._by_game_and_opponent[rival]:
                 del self._by_game_and_opponent[rival]
         self._note_ripe(seek)
-        self._count(seek, True)
 
     def _indices(self, seek: ActiveSeek) -> list[SeeksByBot]:
         aimed = (self._by_spec_and_opponents.setdefault(aim, {}) for aim in _spec_and_opponents_keys(seek))
@@ -266,7 +257,7 @@ def agreed_spec(group: Iterable[ActiveSeek]) -> MatchSpec:
 
 
 def seeks_of_people(group: Iterable[ActiveSeek]) -> list[ActiveSeek]:
-    return [seek for seek in group if seek.session.is_person]
+    return [seek for seek in group if seek.is_person]
 
 
 def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
@@ -279,7 +270,7 @@ def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
     """Return the pool in which a match of these seeks is rated; None if the seeks are for an unrated match.
-    `BotCache.is_rated` checks the other conditions for a rated match.
+    `KnownBots.is_rated` checks the other conditions for a rated match.
 
     If a person takes part, it is the pool of people, even if a seek names the opponent. It is None if the person asked
     for an unrated match or invited a friend.

@@ -20,11 +20,18 @@ class FailureBackoff:
     """Counts failures by key. The first `free_failures` of a key cause no wait. The next one causes a wait of
     `first_wait_s`, and each further one doubles the wait, up to `max_wait_s`.
 
-    If there is no failure for `FAILURE_TTL_S` after the wait, the count of the key starts again at 0.
+    If there is no failure for `failure_ttl_s` after the wait, the count of the key starts again at 0.
     """
 
-    def __init__(self, max_wait_s: float, first_wait_s: float = 1.0, free_failures: int = 0) -> None:
+    def __init__(
+        self,
+        max_wait_s: float,
+        first_wait_s: float = 1.0,
+        free_failures: int = 0,
+        failure_ttl_s: float = FAILURE_TTL_S,
+    ) -> None:
         self._longest = max_wait_s
+        self._failure_ttl_s = failure_ttl_s
         self._first = first_wait_s
         self._free = free_failures
         self._failures: dict[Hashable, tuple[int, float]] = {}
@@ -33,7 +40,7 @@ class FailureBackoff:
     def add_failure(self, key: Hashable, now: float) -> float:
         """Count a failure of a key, and return the seconds that the key must wait from `now` on."""
         count, until = self._failures.pop(key, (0, now))
-        if now >= until + FAILURE_TTL_S:
+        if now >= until + self._failure_ttl_s:
             count = 0
         seconds = 0.0 if count < self._free else min(self._first * 2.0 ** min(count - self._free, 60), self._longest)
         self._failures[key] = count + 1, now + seconds

@@ -1,0 +1,281 @@
+"""Runs the lobby of a server: feeds it events and performs its effects."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from random import Random, SystemRandom
+from typing import Any, BinaryIO
+
+from arena.host.actions import require_bot
+from arena.host.host import MatchHost
+from arena.host.journal import Journal, JournalFault
+from arena.host.session import ClientSession
+from arena.lobby import events
+from arena.lobby.effects import (
+    CallBots,
+    ChargeSeek,
+    LoadBot,
+    LobbyEffect,
+    LookUpNames,
+    NoteMissedMatch,
+    RejectMessage,
+    StartAssigned,
+    StartMatch,
+    StopServer,
+    Tell,
+    WakeAt,
+)
+from arena.lobby.events import LobbyEvent
+from arena.lobby.lobby import Lobby
+from arena.lobby.log import LogEntry, encode_entry
+from arena.server.bot_loader import BotLoader
+from arena.server.match_headers import MatchHeaders
+from arena.server.nodes import SingleNode
+from machine.event_loop import BackgroundTasks
+from machine.log_output import log_fields
+from protocol.dice import SEED_BYTES
+from protocol.errors import ArenaFault, MalformedMessage
+from protocol.games import shared_game
+from protocol.messages import ClientMessage, Seek, Unseek, Unseeked
+
+MAX_LOOKUPS = 16
+"""Maximum number of names that are looked up at the same time. Further names count as registered."""
+
+log = logging.getLogger("arena.server")
+
+
+class LobbyRunner:
+    """The lobby of a server, with its timer and its source of randomness. Seeks start no match while the host has a
+    fault or the node drains. `drained` is set when the server has drained and must stop.
+    The events are written to `log_file` (see arena/lobby/log.py) if it is given.
+    """
+
+    def __init__(
+        self,
+        lobby: Lobby,
+        host: MatchHost,
+        headers: MatchHeaders,
+        loader: BotLoader,
+        journal: Journal,
+        nodes: SingleNode,
+        drained: asyncio.Event,
+        retry_delay_s: float,
+        log_file: BinaryIO | None = None,
+    ) -> None:
+        self._drained = drained
+        self._log = log_file
+        self.lobby = lobby
+        self._host = host
+        self._headers = headers
+        self._loader = loader
+        self._journal = journal
+        self._nodes = nodes
+        self._retry_delay_s = retry_delay_s
+        self._loop = asyncio.get_running_loop()
+        self._rng: Random = SystemRandom()
+        self._timer: asyncio.Handle | None = None
+        self._is_closed = False
+        self._used_up: set[str] = set()
+        """The addresses whose quotas the lobby was told to be used up."""
+        self._assigned: dict[str, Callable[[Sequence[int]], None]] = {}
+        """The functions that start the assigned matches that wait for their bots, by match id."""
+        self._lookups = BackgroundTasks()
+        self._background = BackgroundTasks()
+
+    def feed(self, event: LobbyEvent) -> None:
+        """Let the lobby handle an event, and perform the effects. Raise `MalformedMessage` if the lobby rejects the
+        message of a client.
+        """
+        now, rng = self._loop.time(), self._rng
+        if self._log is not None:
+            entry = LogEntry(now, secrets.randbits(64), event)
+            self._log.write(encode_entry(entry))
+            rng = entry.make_rng()
+        for effect in self.lobby.receive(event, now, rng):
+            _PERFORMERS[type(effect)](self, effect)
+
+    def handle(self, session: ClientSession, message: ClientMessage) -> None:
+        """Handle a `seek` or `unseek` message. Raise a `BotFault` if the client must not send it."""
+        if isinstance(message, Seek):
+            bot = require_bot(session)
+            self.feed(events.SeekPlaced(bot, message, self._host.quotas.refusal_reason(session.connection.address)))
+        elif isinstance(message, Unseek):
+            if session.bot is None:
+                session.send(Unseeked(id=message.id))
+            else:
+                self.feed(events.SeekWithdrawn(session.key, message.id))
+
+    def assign(self, event: events.MatchAssigned, on_bots_free: Callable[[Sequence[int]], None]) -> None:
+        """Let a match wait for its bots. `on_bots_free` must then start it, with these seats absent."""
+        self._assigned[event.match] = on_bots_free
+        self.feed(event)
+
+    def withdraw(self, match: str) -> bool:
+        """Let an assigned match wait no longer for its bots. Return False if it does not wait."""
+        if self._assigned.pop(match, None) is None:
+            return False
+        self.feed(events.AssignmentWithdrawn(match))
+        return True
+
+    def update_quotas(self) -> None:
+        """Tell the lobby which addresses may start matches again."""
+        for address in [address for address in self._used_up if self._host.quotas.can_start_match(address)]:
+            self._used_up.remove(address)
+            self.feed(events.QuotaChanged(address, is_used_up=False))
+
+    async def close(self) -> None:
+        """Pair no more seeks, and read no more from the store."""
+        self._is_closed = True
+        self._cancel_timer()
+        await self._background.cancel()
+        await self._lookups.cancel()
+
+    async def load(self, bot: str) -> None:
+        """Load a bot's ratings and approval, and the first time its past matches. Raise `StoreError` if that fails."""
+        self.feed(await self._loader.load(bot))
+
+    async def reload(self) -> None:
+        """Reload the ratings and rated matches of all known bots. Raise `StoreError` if reading fails."""
+        async for event in self._loader.reload():
+            self.feed(event)
+
+    async def _load_quietly(self, bot: str) -> None:
+        try:
+            await self.load(bot)
+        except ArenaFault as fault:
+            log.warning("the history of %s can't be read now: %s", bot, fault)
+
+    async def _look_up(self, name: str) -> None:
+        try:
+            is_registered = await self._loader.is_registered(name)
+        except ArenaFault as fault:
+            log.warning("the name %s can't be looked up: %s", name, fault, extra=log_fields(bot=name))
+            return
+        if not is_registered:
+            self.feed(events.NameUnknown(name))
+
+    def _wake(self) -> None:
+        self._timer = None
+        self.update_quotas()
+        is_paused = self._host.health.reason is not None or self._nodes.is_draining
+        match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
+        self.feed(events.Tick(match, is_paused))
+
+    def _set_timer(self, effect: WakeAt) -> None:
+        self._cancel_timer()
+        if effect.time is None or self._is_closed:
+            return
+        if effect.time <= self._loop.time():
+            self._timer = self._loop.call_soon(self._wake)
+        else:
+            self._timer = self._loop.call_at(effect.time, self._wake)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _start_match(self, effect: StartMatch) -> None:
+        """Start a match, with seats drawn at random. If an address has no quota left for it, the match does not begin,
+        and the lobby is told.
+        """
+        if self._find_used_up(effect.bots):
+            self.feed(events.MatchNotBegun(effect.match, seeks_again=True))
+            return
+        seats = list(zip(effect.bots, effect.seeks, strict=True))
+        self._rng.shuffle(seats)
+        seed = secrets.token_bytes(SEED_BYTES)
+        rules = shared_game(effect.spec.game, effect.spec.config)  # keeps the rules cached until the match uses them
+        clock = self._headers.slow_clock if effect.is_slow else None
+        bots = [bot for bot, _ in seats]
+        header = self._headers.make(effect.match, rules, bots, seed, pool=effect.pool, clock=clock)
+        try:
+            self._host.start_match(header, seed, [seek for _, seek in seats])
+        except ArenaFault as fault:
+            self.feed(events.MatchNotBegun(effect.match, seeks_again=True))
+            self._pause(fault)
+        except BaseException:
+            self.feed(events.MatchNotBegun(effect.match))
+            raise
+
+    def _start_assigned(self, effect: StartAssigned) -> None:
+        self._assigned.pop(effect.match)(effect.absent)
+
+    def _call_bots(self, effect: CallBots) -> None:
+        self._background.start(self._announce_call(list(effect.bots)))
+
+    async def _announce_call(self, bots: list[str]) -> None:
+        try:
+            await self._nodes.call_bots(bots)
+        except ArenaFault as fault:
+            log.warning("%s can't be asked to connect to this node: %s", ", ".join(bots), fault)
+
+    def _stop_server(self, effect: StopServer) -> None:
+        self._drained.set()
+
+    def _find_used_up(self, bots: Iterable[str]) -> bool:
+        """Return whether the quotas of one of the bots allow no match now, and tell the lobby which."""
+        sessions = [session for bot in bots if (session := self._host.clients.session_of(bot)) is not None]
+        addresses = {session.connection.address for session in sessions}
+        used_up = [address for address in addresses if not self._host.quotas.can_start_match(address)]
+        for address in used_up:
+            self._used_up.add(address)
+            self.feed(events.QuotaChanged(address, is_used_up=True))
+        return bool(used_up)
+
+    def _pause(self, fault: ArenaFault) -> None:
+        """Pause pairing because of a fault, until a journal can be written again."""
+        self._host.health.set_problem("seeks", str(fault))
+        self._loop.call_later(self._retry_delay_s, self._try_to_resume)
+
+    def _try_to_resume(self) -> None:
+        try:
+            self._journal.probe()
+        except JournalFault as fault:
+            self._pause(fault)
+        else:
+            self._host.health.set_problem("seeks", None)
+
+    def _reject_message(self, effect: RejectMessage) -> None:
+        raise MalformedMessage(effect.reason)
+
+    def _tell(self, effect: Tell) -> None:
+        session = self._host.clients.session_of(effect.bot)
+        if session is not None and effect.is_greeting:
+            self._loop.call_soon(session.send, effect.message)
+        elif session is not None:
+            session.send(effect.message)
+
+    def _charge_seek(self, effect: ChargeSeek) -> None:
+        self._host.quotas.charge_seek(effect.address, effect.config_bytes, refund=effect.refund)
+
+    def _load_bot(self, effect: LoadBot) -> None:
+        self._background.start(self._load_quietly(effect.bot))
+
+    def _look_up_names(self, effect: LookUpNames) -> None:
+        for name in effect.names:
+            if len(self._lookups) < MAX_LOOKUPS:
+                self._lookups.start(self._look_up(name))
+
+    def _note_missed_match(self, effect: NoteMissedMatch) -> None:
+        self._host.events.note_missed_match(effect.bot, effect.match, effect.pause_s)
+
+
+_PERFORMERS: dict[type[LobbyEffect], Callable[[LobbyRunner, Any], None]] = {
+    WakeAt: LobbyRunner._set_timer,
+    StartMatch: LobbyRunner._start_match,
+    StartAssigned: LobbyRunner._start_assigned,
+    CallBots: LobbyRunner._call_bots,
+    StopServer: LobbyRunner._stop_server,
+    RejectMessage: LobbyRunner._reject_message,
+    Tell: LobbyRunner._tell,
+    ChargeSeek: LobbyRunner._charge_seek,
+    LoadBot: LobbyRunner._load_bot,
+    LookUpNames: LobbyRunner._look_up_names,
+    NoteMissedMatch: LobbyRunner._note_missed_match,
+}
+"""The method that performs each type of effect."""

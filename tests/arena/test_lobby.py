@@ -1,0 +1,339 @@
+"""The lobby, event by event: which effects each has, and why a seek waits."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from arena.lobby.effects import (
+    CallBots,
+    ChargeSeek,
+    LoadBot,
+    LobbyEffect,
+    LookUpNames,
+    NoteMissedMatch,
+    RejectMessage,
+    StartAssigned,
+    StartMatch,
+    StopServer,
+    Tell,
+    WakeAt,
+)
+from arena.lobby.events import (
+    AssignmentWithdrawn,
+    BotJoined,
+    BotLeft,
+    BotLoaded,
+    BotReady,
+    DrainCancelled,
+    DrainStarted,
+    GamesMoved,
+    LobbyEvent,
+    MatchAdded,
+    MatchAssigned,
+    NameUnknown,
+    SeatReleased,
+    SeekPlaced,
+    SeekWithdrawn,
+)
+from arena.lobby.lobby import DRAIN_CANCELLED_MESSAGE, DRAINING_MESSAGE, Lobby
+from arena.lobby.log import LogEntry, encode_entry, replay
+from arena.lobby.policy import LobbyPolicy
+from arena.lobby.suspensions import pause_message
+from protocol.messages import Error, Seek, Unseeked
+from seek_board import SeekBoard
+
+URL = "ws://arena/b"
+ADDRESS = "address of ann"
+NOW = SeekBoard().now
+POLICY = LobbyPolicy()
+
+
+def placed(ref: str = "s", **seek: Any) -> SeekPlaced:
+    return SeekPlaced("ann", Seek(id=ref, **{"game": "nim", **seek}))
+
+
+def told(code: str, message: str, ref: str | None = None, url: str | None = None, bot: str = "ann") -> Tell:
+    return Tell(bot, Error(code=code, message=message, ref=ref, url=url))
+
+
+REFUND = ChargeSeek(ADDRESS, 0, refund=True)
+CASES: dict[str, tuple[list[LobbyEvent], LobbyEvent, list[LobbyEffect]]] = {
+    "a bot that is not known is loaded": ([], BotJoined("Bob", 1, "here"), [LoadBot("bob")]),
+    "one that is known is not": ([BotLoaded("bob", {})], BotJoined("Bob", 1, "here"), []),
+    "a seek is charged and looked at soon": (
+        [],
+        placed(),
+        [WakeAt(NOW + POLICY.new_seek_delay_s), ChargeSeek(ADDRESS, 0, refund=False)],
+    ),
+    "names that nobody has are looked up": (
+        [BotJoined("bob", 1, "there")],
+        placed(game="risk-campaign", config={"preset": "world-3"}, opponents=["BOB", "Zoe"]),
+        [WakeAt(NOW + POLICY.new_seek_delay_s), ChargeSeek(ADDRESS, 0, refund=False), LookUpNames(("zoe",))],
+    ),
+    "an id can't be used twice": (
+        [placed()],
+        placed(),
+        [RejectMessage("seek: id 's' is in force already: choose another")],
+    ),
+    "two ways of naming opponents exclude each other": (
+        [],
+        placed(opponent="bob", opponents=["cid"]),
+        [RejectMessage("seek: opponent and opponents exclude each other: name all of them in opponents")],
+    ),
+    "slots are limited": (
+        [placed("1"), placed("2")],
+        placed("3"),
+        [told("no_slots", "seek: all 2 slots of this connection hold a seek or a match", "3")],
+    ),
+    "a game of another node is played there": (
+        [GamesMoved({"nim": URL})],
+        placed(),
+        [told("elsewhere", f"seek: nim is played on another node: connect to {URL}", "s", URL)],
+    ),
+    "an address without quota gets the reason": (
+        [],
+        SeekPlaced("ann", Seek(id="s", game="nim"), "its matches use all memory"),
+        [told("unavailable", "seek: its matches use all memory", "s")],
+    ),
+    "a seek that is taken back is refunded": (
+        [placed()],
+        SeekWithdrawn("ann", "s"),
+        [REFUND, Tell("ann", Unseeked(id="s"))],
+    ),
+    "so is one that never was": ([], SeekWithdrawn("ann", "s"), [Tell("ann", Unseeked(id="s"))]),
+    "seeks end with the connection": ([placed("1"), placed("2")], BotLeft("ann"), [REFUND, REFUND]),
+    "seeks of a game that moves are sent on": (
+        [placed()],
+        GamesMoved({"nim": URL}),
+        [
+            REFUND,
+            told("elsewhere", f"this seek has ended: nim is now played on another node: connect to {URL}", "s", URL),
+        ],
+    ),
+    "who misses a match is suspended, and its seeks end": (
+        [placed(), MatchAdded("m", ("ann", "bob"))],
+        SeatReleased("m", "ann", missed=True),
+        [NoteMissedMatch("ann", "m", 10.0), REFUND, told("unavailable", pause_message(10.0), "s")],
+    ),
+    "who stays is not": ([MatchAdded("m", ("ann", "bob"))], SeatReleased("m", "ann", stayed=True), []),
+    "bots hear that the server drains, once": (
+        [MatchAdded("m", ("ann", "bob"))],
+        DrainStarted(),
+        [told("unavailable", DRAINING_MESSAGE)],
+    ),
+    "and that it goes on": ([DrainStarted()], DrainCancelled(), [told("unavailable", DRAIN_CANCELLED_MESSAGE)]),
+    "a server without matches stops at once": (
+        [],
+        DrainStarted(),
+        [told("unavailable", DRAINING_MESSAGE), StopServer()],
+    ),
+    "a new timeout replaces the old one": (
+        [MatchAdded("m", ("ann", "bob")), DrainStarted(60.0)],
+        DrainStarted(5.0),
+        [WakeAt(NOW + 5.0)],
+    ),
+    "it stops when the last match is over": (
+        [MatchAdded("m", ("ann",)), DrainStarted()],
+        SeatReleased("m", "ann"),
+        [StopServer()],
+    ),
+    "newcomers hear it after their welcome": (
+        [DrainStarted(), BotLoaded("bob", {})],
+        BotJoined("bob", 1, "there"),
+        [Tell("bob", Error(code="unavailable", message=DRAINING_MESSAGE), is_greeting=True)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_event_has_these_effects(case: str) -> None:
+    before, event, effects = CASES[case]
+    board = SeekBoard()
+    board.join("ann", slots=2)
+    for earlier in before:
+        board.feed(earlier)
+    found = board.feed(event)
+    if not any(isinstance(effect, WakeAt) for effect in effects):
+        found = [effect for effect in found if not isinstance(effect, WakeAt)]
+    assert found == effects
+
+
+@pytest.mark.parametrize(
+    ("seek", "code", "words"),
+    [
+        ({"game": "nim", "open": True, "config": {"heaps": [1]}}, "bad_config", "an open seek has no config"),
+        ({"game": "nim", "open": True, "opponent": "bob"}, "not_allowed", "an open seek names no opponents"),
+        ({"game": "nim", "open": True, "private": True}, "not_allowed", "open and private exclude each other"),
+        ({"game": "nim", "open": True, "presets": ["no"]}, "bad_config", "nim has no preset 'no'"),
+        ({"game": "nim", "presets": ["classic"]}, "not_allowed", "presets belong to an open seek"),
+        ({"game": "chess", "open": True}, "unknown_game", "nim, grundy, tictactoe"),
+        ({"game": "chess"}, "unknown_game", "nim, grundy, tictactoe"),
+        ({"game": "nim", "private": True, "opponent": "bob"}, "not_allowed", "a private seek names no opponents"),
+        (
+            {"game": "risk-campaign", "config": {"players": 3}, "private": True},
+            "not_allowed",
+            "a match of 2 seats: this one has 3",
+        ),
+        ({"game": "nim", "opponents": ["bob", "cid"]}, "not_allowed", "2 opponents are named: this match has 2 seats"),
+        ({"game": "nim", "opponents": ["ANN"]}, "not_allowed", "name another opponent"),
+        ({"game": "risk-campaign", "opponents": ["bob", "BOB"]}, "not_allowed", "names a bot twice"),
+        ({"game": "nim", "config": {"heaps": [-1]}}, "bad_config", "heaps[0] is -1: it must be an integer from 0"),
+        ({"game": "nim", "config": {"heapz": [1]}}, "bad_config", "heaps, take, misere, start, preset"),
+    ],
+)
+def test_a_seek_that_asks_for_too_much_is_answered_with_the_reason(seek: dict[str, Any], code: str, words: str) -> None:
+    board = SeekBoard()
+    board.add("ann", Seek(id="s", **seek))
+    (answer,) = board.told
+    assert isinstance(answer.message, Error)
+    assert (answer.bot, answer.message.code, answer.message.ref) == ("ann", code, "s")
+    assert words in answer.message.message
+    assert board.seeks_of("ann") == []
+
+
+def test_who_is_suspended_is_refused_until_the_time_is_over_and_then_paired() -> None:
+    board = SeekBoard()
+    board.join("ann", "bob")
+    board.feed(MatchAdded("m", ("ann",)))
+    board.feed(SeatReleased("m", "ann", missed=True))
+    board.seek("ann")
+    assert board.told[-1] == told("unavailable", pause_message(10.0), "s")
+    board.advance(10.0)
+    board.seek("ann")
+    board.seek("bob", opponent="ann")
+    assert board.until(1) == [("ann", "bob")]
+
+
+def test_of_new_bots_of_one_address_one_plays_until_it_has_come() -> None:
+    class Held(SeekBoard):
+        def begin(self, start: Any) -> None:
+            self.begun.append(tuple(sorted(start.bots)))
+
+    board = Held()
+    for bot in ("ann", "bob", "cid", "dan"):
+        board.feed(BotJoined(bot, 64, "here"))
+    for bot in ("ann", "bob", "cid", "dan"):
+        board.seek(bot)
+    board.advance(60.0)
+    (first,) = board.begun
+    for bot in first:
+        board.feed(BotReady(bot))
+    assert board.until(2)[1] == tuple(sorted({"ann", "bob", "cid", "dan"} - {*first}))
+
+
+# Assigned matches
+
+
+def test_an_assigned_match_waits_for_its_bots_and_calls_those_that_are_elsewhere() -> None:
+    board = SeekBoard()
+    board.join("ann", slots=1)
+    board.feed(MatchAssigned("t-1", ("ann", "zoe"), 9.0))
+    assert CallBots(("zoe",)) in board.tick()
+    board.feed(placed())
+    board.advance(POLICY.call_interval_s - 0.1)
+    assert board.seeks_of("ann") == ["s"]
+    while CallBots(("zoe",)) not in board.tick():
+        pass
+    board.join("zoe")
+    effects = board.tick()
+    ended = "this seek has ended, because the bot was assigned to a tournament match: seek again"
+    assert [effect for effect in effects if not isinstance(effect, WakeAt)] == [
+        REFUND,
+        told("unavailable", ended, "s"),
+        StartAssigned("t-1", ()),
+    ]
+    assert board.lobby.free_slots("ann") == 0
+
+
+def test_a_bot_that_does_not_come_in_time_is_absent() -> None:
+    board = SeekBoard()
+    board.join("ann")
+    board.feed(MatchAssigned("t-1", ("zoe", "ann"), 9.0))
+    board.advance(8.9)
+    assert board.lobby.free_slots("ann") == 64
+    assert board.tick()[-1] == StartAssigned("t-1", (0,))
+
+
+def test_slots_that_become_free_are_kept_for_an_assigned_match_that_has_waited() -> None:
+    board = SeekBoard()
+    for bot in ("ann", "bob", "cid"):
+        board.join(bot, slots=1)
+        board.feed(MatchAdded(f"{bot} plays", (bot,)))
+    board.feed(MatchAssigned("t-1", ("ann", "cid"), 9.0))
+    board.advance(POLICY.reserve_delay_s)
+    for bot in ("ann", "bob"):
+        board.feed(SeatReleased(f"{bot} plays", bot, stayed=True))
+        board.seek(bot, opponent="bob" if bot == "ann" else "ann")
+    board.advance(60.0)
+    assert (board.begun, board.seeks_of("ann")) == ([], ["s"])
+    assert board.lobby.explain("ann", board.now) == {"s": "a slot of ann is reserved for an assigned match"}
+    board.feed(AssignmentWithdrawn("t-1"))
+    assert board.until(1) == [("ann", "bob")]
+
+
+# Why a seek waits, and the log
+
+
+def test_each_seek_that_waits_has_a_reason() -> None:
+    board = SeekBoard(LobbyPolicy(max_matches_per_hour=1))
+    board.seek("ann")
+    board.seek("bob", "any", opponent="zoe")
+    board.private("bob")
+    board.open("bob")
+    board.seek("cid", opponent="bob", heaps=[2])
+    board.seek("dan", opponent="ann")
+    board.bar("ann")
+    board.seek("eve", heaps=[3])
+    reasons = {bot: board.lobby.explain(bot, board.now) for bot in ("ann", "bob", "cid", "dan", "eve")}
+    assert reasons == {
+        "ann": {"s": "the quotas of address of ann are used up"},
+        "bob": {
+            "any": "zoe is not connected",
+            "private": "no seek for this match names bob",
+            "open": "no seek for nim needs this open seek",
+        },
+        "cid": {"s": "the next pairing round is due, or too few bots seek the other seats"},
+        "dan": {"s": "the quotas of address of ann are used up"},
+        "eve": {"s": "1 of 2 bots seek this match and may start it now; open seeks: 1"},
+    }
+    board.bar("ann", free=True)
+    assert board.lobby.explain("ann", board.now) == {
+        "s": "1 of 2 bots seek this match and may start it now; open seeks: 1"
+    }
+    board.feed(DrainStarted())
+    assert board.lobby.explain("ann", board.now) == {"s": "no match begins, because the server drains"}
+
+
+def test_names_that_turn_out_to_be_unknown_are_marked_in_the_list_until_their_bot_comes() -> None:
+    board = SeekBoard()
+    board.seek("ann", opponent="zoe")
+    board.feed(NameUnknown("zoe"))
+    assert board.lobby.list_seeks("ann")[0].unknown == ["zoe"]
+    board.join("zoe")
+    assert board.lobby.list_seeks("ann")[0].unknown == []
+
+
+def test_a_log_that_is_replayed_gives_the_same_effects() -> None:
+    board = SeekBoard()
+    lines, effects = [], []
+    events: list[LobbyEvent] = [BotJoined("ann", 2, ADDRESS), placed(), MatchAdded("m", ("ann",)), DrainStarted()]
+    for number, event in enumerate(events):
+        entry = LogEntry(float(number), number, event)
+        lines.append(encode_entry(entry))
+        effects.append((entry, board.lobby.receive(event, entry.now, entry.make_rng())))
+    assert list(replay(lines, Lobby(LobbyPolicy(rated_per_pair=1)))) == effects
+
+
+async def test_the_log_of_a_server_tells_again_which_matches_it_started(serve: Any) -> None:
+    log = io.BytesIO()
+    served = await serve(lobby_log=log)
+    first, second, start = await served.begun()
+    await first.send(type="resign", match=start["match"])
+    for client in (first, second):
+        await client.expect("end")
+    effects = [effect for _, found in replay(log.getvalue().splitlines(), Lobby()) for effect in found]
+    (started,) = (effect for effect in effects if isinstance(effect, StartMatch))
+    assert (started.match, sorted(started.bots), started.pool) == (start["match"], ["ann", "bob"], "nim/classic")
