@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from arena.processes.process import BotCrashed
-from arena.tournament.contestants import parse_contestants
-from arena.tournament.dispatch import play_matches as tournament_play
-from arena.tournament.job import MatchJob, MatchReport
-from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BotEnvironment
+from arena.runs.contestants import parse_contestants
+from arena.runs.dispatch import play_matches as tournament_play
+from arena.runs.job import MatchJob, MatchReport
+from arena.runs.plan import Plan
+from arena.runs.sandbox import BotEnvironment
 from commands import FAULTY, REPOSITORY, call, faulty, passing
 from conftest import free_port
 from machine.workers.local import process_pool

@@ -23,6 +23,10 @@ from arena.commands.tournament import TournamentRun, tournament_run
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format, read_sets
 from arena.commands.tournament_report import print_uncontested_losses
 from arena.ratings.tournament_pairing import TEST_FORMAT
+from arena.runs.job import MatchReport
+from arena.runs.plan import Plan
+from arena.runs.result_writer import luck_of_records
+from arena.runs.schedule_limits import MAX_ROUNDS
 from arena.sprt.evidence import Evidence, Question, TestedMatch
 from arena.sprt.hypotheses import hypotheses_of
 from arena.sprt.summary import find_warnings, format_conclusion, format_expected_length, format_joint_conclusion
@@ -32,10 +36,6 @@ from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import find_seeds, finish_tournament
-from arena.tournament.job import MatchReport
-from arena.tournament.plan import Plan
-from arena.tournament.result_writer import luck_of_records
-from arena.tournament.schedule_limits import MAX_ROUNDS
 from machine.console import Console
 from machine.terminal import say
 from measuring.sequential import Verdict

@@ -22,6 +22,8 @@ from arena.commands.output import format_table, terminal_columns, write_document
 from arena.commands.sprt import SprtOptions, in_free_folder, play_on, read_options, read_samples
 from arena.commands.tournament import tournament_run
 from arena.commands.tournament_options import TournamentSetup
+from arena.runs.plan import place_of
+from arena.runs.schedule_limits import MAX_ROUNDS
 from arena.sprt.evidence import Evidence, Question
 from arena.sprt.pilot import RAW_NAME, TestForecast, forecast_by_value, pair_means
 from arena.sprt.summary import format_amount
@@ -35,8 +37,6 @@ from arena.store.tournament_state import (
     finish_tournament,
     tournament_randomness,
 )
-from arena.tournament.plan import place_of
-from arena.tournament.schedule_limits import MAX_ROUNDS
 from machine.console import Console
 from machine.input_file import read_bytes
 from machine.terminal import say

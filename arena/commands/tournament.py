@@ -21,17 +21,17 @@ from arena.commands.tournament_options import TournamentOptions, TournamentSetup
 from arena.commands.tournament_report import Report
 from arena.processes.warmup_notice import announce_warmups
 from arena.ratings.tournament_pairing import Pairing
+from arena.runs.dispatch import play_matches
+from arena.runs.job import MatchJob, MatchReport
+from arena.runs.plan import Plan, place_of
+from arena.runs.result_writer import load_pending_reports, luck_by_match, save_pending_reports, store_reports
+from arena.runs.sandbox import BotEnvironment
+from arena.runs.sandbox_users import reserved_users
 from arena.store.answer_limit import server_timeouts
 from arena.store.database_url import open_database_url
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament, tournament_randomness
-from arena.tournament.dispatch import play_matches
-from arena.tournament.job import MatchJob, MatchReport
-from arena.tournament.plan import Plan, place_of
-from arena.tournament.result_writer import load_pending_reports, luck_by_match, save_pending_reports, store_reports
-from arena.tournament.sandbox import BotEnvironment
-from arena.tournament.sandbox_users import reserved_users
 from machine.console import Console
 from machine.log_output import configure_logging
 from machine.source_digest import digest_of_all

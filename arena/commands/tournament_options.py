@@ -15,12 +15,11 @@ from arena.operator import credentials
 from arena.operator.client import no_server
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
 from arena.processes.launch_spec import allowed_environment
-from arena.store.database_url import open_database_url
-from arena.tournament.contestants import Contestant, parse_contestants
-from arena.tournament.in_process import check_bots
-from arena.tournament.job import CONNECT_TIMEOUT_S, LocalServer, RemoteServer, Server
-from arena.tournament.plan import Plan
-from arena.tournament.sandbox import (
+from arena.runs.contestants import Contestant, parse_contestants
+from arena.runs.in_process import check_bots
+from arena.runs.job import CONNECT_TIMEOUT_S, LocalServer, RemoteServer, Server
+from arena.runs.plan import Plan
+from arena.runs.sandbox import (
     BWRAP_SANDBOX,
     NO_SANDBOX,
     SANDBOX_KINDS,
@@ -29,7 +28,8 @@ from arena.tournament.sandbox import (
     Sandbox,
     check_bubblewrap,
 )
-from arena.tournament.schedule_limits import MAX_ROUNDS, TOURNAMENT_FORMATS, check_size, default_concurrency
+from arena.runs.schedule_limits import MAX_ROUNDS, TOURNAMENT_FORMATS, check_size, default_concurrency
+from arena.store.database_url import open_database_url
 from machine.arguments import add_preset, read_clock, read_value
 from machine.cores import usable_cores, warn_of_excess
 from machine.output_file import why_not_writable

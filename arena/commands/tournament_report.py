@@ -14,7 +14,7 @@ from rich.table import Table
 from arena.commands.output import format_endings, terminal_columns, write_document
 from arena.ratings.standings import HeadToHead, MatchSample, TableRow, head_to_heads, uncontested_losses
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, compute_standings
-from arena.tournament.plan import Plan
+from arena.runs.plan import Plan
 from machine.console import Console
 from measuring.elo import Comparison
 from measuring.payoffs import MeanPayoff

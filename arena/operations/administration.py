@@ -22,11 +22,11 @@ from arena.operator.changes import (
     StartSeason,
 )
 from arena.operator.requests import OperationHandler, SendEvent
+from arena.runs.play_request import PlayReply, PlayRequest
 from arena.server.arena import CREDENTIAL_REPLACED_MESSAGE, REVOKED_MESSAGE
 from arena.store import registry, result_queries, seasons
 from arena.store.annulment import AnnulmentOutcome, AnnulmentPlan, annul_matches
 from arena.store.rating_decisions import RatingDecisionsChanged
-from arena.tournament.play_request import PlayReply, PlayRequest
 from protocol.dice import SEED_BYTES
 from protocol.display import short_repr
 from protocol.display_names import describe_invalid_bot_name, normalize_display

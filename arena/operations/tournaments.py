@@ -18,20 +18,20 @@ from arena.operator.tournaments import (
 )
 from arena.processes.bot_commands import check_names
 from arena.ratings.tournament_pairing import Pairing
-from arena.store.finish import StorableMatch
-from arena.store.registry import find_registered_bot
-from arena.store.result_queries import tournament_results
-from arena.store.tournament_state import finish_tournament, is_finished, open_tournament, tournament_randomness
-from arena.tournament.contestants import Contestant
-from arena.tournament.plan import Plan, place_of
-from arena.tournament.play_request import find_no_shows
-from arena.tournament.schedule_limits import (
+from arena.runs.contestants import Contestant
+from arena.runs.plan import Plan, place_of
+from arena.runs.play_request import find_no_shows
+from arena.runs.schedule_limits import (
     MAX_ROUNDS,
     MAX_SERVER_MATCHES,
     TOURNAMENT_FORMATS,
     check_size,
     default_concurrency,
 )
+from arena.store.finish import StorableMatch
+from arena.store.registry import find_registered_bot
+from arena.store.result_queries import tournament_results
+from arena.store.tournament_state import finish_tournament, is_finished, open_tournament, tournament_randomness
 from machine.arguments import read_clock
 from protocol.digest import encode_canonical
 from protocol.display import list_choices, short_repr

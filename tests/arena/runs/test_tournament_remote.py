@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from arena.operator import credentials
-from arena.tournament import remote
-from arena.tournament.job import LocalServer, MatchJob, MatchReport
-from arena.tournament.sandbox import BotEnvironment
+from arena.runs import remote
+from arena.runs.job import LocalServer, MatchJob, MatchReport
+from arena.runs.sandbox import BotEnvironment
 from commands import Done, call
 from in_process import Hosted, call_beside, hosted_beside, hosting, playing
 from plans import plan

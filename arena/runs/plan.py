@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from arena.ratings import tournament_pairing
 from arena.ratings.tournament_pairing import Pairing
-from arena.tournament.contestants import Contestant
+from arena.runs.contestants import Contestant
 from protocol.dice import Dice
 from protocol.games import load_game
 from protocol.games.base import Game

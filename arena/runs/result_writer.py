@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from arena.runs.job import MatchReport
+from arena.runs.plan import Plan
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.luck_value import MatchLuck, storable_luck
@@ -15,8 +17,6 @@ from arena.store.registry import log_incident
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from arena.store.tournament_state import PendingResult, pending_of_tournament, save_pending
-from arena.tournament.job import MatchReport
-from arena.tournament.plan import Plan
 from machine.terminal import say
 from measuring.luck import luck_of
 from measuring.value_function import NoLuck

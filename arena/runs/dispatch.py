@@ -17,12 +17,12 @@ from pathlib import Path
 from socket import gethostname
 
 from arena.ratings.tournament_pairing import Pairing
+from arena.runs import remote
+from arena.runs.host import host_pool
+from arena.runs.in_process import InProcessHost
+from arena.runs.job import Aborted, MatchJob, MatchReport, append_to_log
+from arena.runs.plan import place_of
 from arena.store.luck_value import storable_luck
-from arena.tournament import remote
-from arena.tournament.host import host_pool
-from arena.tournament.in_process import InProcessHost
-from arena.tournament.job import Aborted, MatchJob, MatchReport, append_to_log
-from arena.tournament.plan import place_of
 from machine import standard_streams
 from machine.source_digest import digest_of_all
 from machine.workers.local import WorkerPool, spread_chunks

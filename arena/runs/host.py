@@ -36,9 +36,9 @@ from arena.network.connection_limits import ConnectionBounds
 from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotCrashed, BotProcess, Crash, ProgramNotFound
 from arena.ratings.tournament_pairing import Pairing
+from arena.runs.contestants import Contestant
+from arena.runs.job import MAX_LOG_BYTES, Aborted, BotOutput, MatchJob, MatchReport
 from arena.store.incident import Incident
-from arena.tournament.contestants import Contestant
-from arena.tournament.job import MAX_LOG_BYTES, Aborted, BotOutput, MatchJob, MatchReport
 from machine import event_loop
 from machine.subprocesses import keep_private
 from machine.timeouts import scale_timeouts

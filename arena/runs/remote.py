@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack
 
 from arena.operator.client import NoServer, NoServerAnswer, OperatorConnection, connect_to_folder, connect_to_url
 from arena.ratings.tournament_pairing import Pairing
-from arena.tournament.job import Aborted, LocalServer, MatchJob, MatchReport, Server
-from arena.tournament.play_request import PlayReply, PlayRequest, find_no_shows
+from arena.runs.job import Aborted, LocalServer, MatchJob, MatchReport, Server
+from arena.runs.play_request import PlayReply, PlayRequest, find_no_shows
 from machine import event_loop
 from protocol.errors import Fault
 

@@ -8,10 +8,10 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from arena.runs.plan import Plan
+from arena.runs.sandbox import BotEnvironment
 from arena.store.incident import Incident
 from arena.store.luck_value import MatchLuck
-from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BotEnvironment
 from protocol.errors import ArenaFault, Fault, os_errors_as
 from referee.footer import ClosedMatch
 from referee.result import Result

@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from arena.runs import result_writer
+from arena.runs.dispatch import referee_remotely
+from arena.runs.job import Aborted, MatchReport
 from arena.store.database import StoreUnavailable
 from arena.store.finish import finish_matches
 from arena.store.incident import Incident
@@ -22,9 +25,6 @@ from arena.store.match_luck import luck_of_tournament
 from arena.store.registry import latest_incidents
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
-from arena.tournament import result_writer
-from arena.tournament.dispatch import referee_remotely
-from arena.tournament.job import Aborted, MatchReport
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
 from machine.source_digest import PACKAGES
@@ -99,7 +99,7 @@ def test_a_worker_of_another_version_is_refused_in_one_line_and_its_words_say_wh
     pytest.importorskip("distributed")
     for package in PACKAGES:
         shutil.copytree(REPOSITORY / package, tmp_path / "other" / package)
-    job = tmp_path / "other" / "arena" / "tournament" / "job.py"
+    job = tmp_path / "other" / "arena" / "runs" / "job.py"
     job.write_text(job.read_text().replace("in_process:", "inside:"))
     words = ["random", "perfect", "--game", "nim", "--data", str(tmp_path / "data")]
     with cluster(1, PYTHONPATH=str(tmp_path / "other"), PYTHONSAFEPATH="1") as address:

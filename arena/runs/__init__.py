@@ -1,6 +1,6 @@
 """Tournaments: plans that follow from a seed, contestants, hosts, workers and sandboxes.
 
-It may import the server and the layers below, but not `bots`.
+It imports hosts, processes, the store and the layers below; no server, no command, no page.
 
 - plan.py has the schedule, schedule_limits.py its limits; contestants.py has the bots that play.
 - dispatch.py hands matches to workers; job.py has the settings that all matches share. A worker plays matches on a
