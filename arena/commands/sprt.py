@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from math import floor, log10
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -219,29 +219,34 @@ def read_samples(store: Store, plan: Plan, value: str | None = None) -> Iterable
 
 def play_on(run: TournamentRun, evidence: Evidence) -> None:
     """Play until the test is decided or all its matches are played. Matches after the deciding match do not count."""
-    missing = run.plan.schedule(())[len(evidence.matches) :]
     display = Display(run, evidence)
     try:
         with display:
-            for reports in run.play(missing, run.save_pending):
-                run.finish(_take_reports(evidence, reports))
-                display.update()
-                if evidence.verdict is not None:
-                    break
+            run.play(run.progress(), display.update, Decision(evidence))
     except KeyboardInterrupt:
         say(f"arena: stopped after {summarise_findings(evidence.findings())}; the same command continues", err=True)
         raise
 
 
-def _take_reports(evidence: Evidence, reports: Iterable[MatchReport]) -> list[MatchReport]:
-    """Add reports of matches to the evidence until the test is decided. Return the reports that were added."""
-    needed = []
-    for report in reports:
-        if evidence.verdict is not None:
-            break
-        evidence.add_matches([TestedMatch(report.result, None if report.luck is None else report.luck.by_seat)])
-        needed.append(report)
-    return needed
+class Decision(NamedTuple):
+    """The goal of a test: the evidence that decides it."""
+
+    evidence: Evidence
+
+    @property
+    def is_reached(self) -> bool:
+        return self.evidence.verdict is not None
+
+    def take(self, reports: Sequence[MatchReport]) -> Sequence[MatchReport]:
+        """Add reports of matches to the evidence until the test is decided. Return the reports that were added."""
+        needed = []
+        for report in reports:
+            if self.is_reached:
+                break
+            luck = None if report.luck is None else report.luck.by_seat
+            self.evidence.add_matches([TestedMatch(report.result, luck)])
+            needed.append(report)
+        return needed
 
 
 def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from arena.processes.launch_spec import allowed_environment
 from arena.runs.contestants import Contestant, parse_contestants
 from arena.runs.in_process import check_bots
 from arena.runs.job import CONNECT_TIMEOUT_S, LocalServer, RemoteServer, Server
-from arena.runs.plan import Plan
+from arena.runs.plan import Plan, canonical_text, identifying_arguments, randomness_text
 from arena.runs.sandbox import (
     BWRAP_SANDBOX,
     NO_SANDBOX,
@@ -107,16 +106,12 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """The arguments that identify the tournament, in canonical JSON."""
-        return _canonical(self.arguments)
+        return canonical_text(self.arguments)
 
     @property
     def randomness_key(self) -> str:
-        """The arguments that determine dice and seats if the seed is given, in canonical JSON.
-
-        The commands that start the bots are not among them.
-        """
-        played = {name: self.arguments[name] for name in ("game", "config", "format", "paired")}
-        return _canonical({**played, "names": [contestant.name for contestant in self.contestants]})
+        """The arguments that determine dice and seats if the seed is given, in canonical JSON."""
+        return randomness_text(self.arguments, [contestant.name for contestant in self.contestants])
 
     def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
         """Return the plan of a tournament. `stem` is the stored text that its randomness is derived from, together with
@@ -158,17 +153,16 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
         bots = _connected_contestants(options, bot_settings)
     rules = load_game(options.game, game_config)
     check_size(rules, options.form, len(bots), options.rounds, paired=options.paired)
-    arguments = {
-        "bots": list(options.bots),
-        "settings": bot_settings,
-        "game": options.game,
-        "config": rules.config,
-        "format": options.form,
-        "rounds": options.rounds,
-        "paired": options.paired,
-        "clock": options.clock,
+    arguments = identifying_arguments(
+        options.bots,
+        bot_settings,
+        rules,
+        options.form,
+        options.rounds,
+        options.clock,
+        paired=options.paired,
         **({} if options.server is None else {"afar": True}),
-    }
+    )
     check_writable(options.to_json)
     strict = len(bots) == 2 if options.strict is None else options.strict
     return TournamentSetup(
@@ -277,10 +271,6 @@ def _connected_contestants(options: TournamentOptions, settings: Mapping[str, st
     if len(options.bots) < 2:
         raise UsageFault("a tournament needs two bots or more")
     return tuple(Contestant(name, ()) for name in options.bots)
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def read_sets(game: str, sets: Sequence[str], preset: str | None = None) -> tuple[dict[str, Any], dict[str, str]]:

@@ -7,7 +7,8 @@ stopped tournament continues with the missing matches.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,7 +31,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The plan of a tournament.
 
     All randomness (pairings, seats, dice and nonces) follows from `seed` and the text `stem`. The ids of matches begin
-    with `prefix`. `stem` and `prefix` default to `id`.
+    with `prefix`. `stem` and `prefix` default to `id`. If `rated` is false, no match is rated.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     clock: Clock
     stem: str | None = None
     prefix: str | None = None
+    rated: bool = True
 
     def derive(self, purpose: str) -> bytes:
         """Return 32 bytes derived from the tournament's seed, its `stem` (by default the id), and a purpose such as
@@ -64,7 +66,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         """The rating pool of the matches: that of the preset, even if start positions are drawn at random. None if the
         matches are not rated.
         """
-        return None if self.format == tournament_pairing.TEST_FORMAT else self.rules.pool
+        return self.rules.pool if self.rated and self.format != tournament_pairing.TEST_FORMAT else None
 
     def log_folder(self, data_folder: Path) -> Path:
         """Return the folder for the logs of bots. Each worker after the first has a subfolder of it."""
@@ -82,6 +84,13 @@ class Plan(Struct, frozen=True, kw_only=True):
             return self._swiss_schedule(results)
         everyone = tournament_pairing.gauntlet if self.format == "gauntlet" else tournament_pairing.round_robin
         return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
+
+    def missing(self, results: Sequence[Result]) -> list[Pairing]:
+        """Return the matches of the schedule so far that have no result, in its order. The plan is played when there
+        are none.
+        """
+        done = set(map(place_of, results))
+        return [match for match in self.schedule(sorted(results, key=place_of)) if match.place not in done]
 
     def _swiss_schedule(self, played: Sequence[Result]) -> list[Pairing]:
         """Return the pairings of a swiss tournament, up to and including the first unfinished round. The pairings of a
@@ -174,6 +183,48 @@ def bot_seed(seed: str, stem: str, bot: str) -> str:
 
 def _derive_bytes(seed: str, stem: str, what: str) -> bytes:
     return hashlib.sha256(f"{seed}/{stem}/{what}".encode()).digest()
+
+
+def identifying_arguments(
+    bots: Sequence[str],
+    settings: Mapping[str, str],
+    rules: Game[Any, Any],
+    format_: str,
+    rounds: int,
+    clock: str,
+    *,
+    paired: bool,
+    **further: bool,
+) -> dict[str, Any]:
+    """Return the arguments that, with the seed, identify a tournament. `bots` are the words that name the bots.
+
+    `further` may be `afar=True`, if the bots are connected to a server, and `rated=False`.
+    """
+    return {
+        "bots": list(bots),
+        "settings": settings,
+        "game": rules.name,
+        "config": rules.config,
+        "format": format_,
+        "rounds": rounds,
+        "paired": paired,
+        "clock": clock,
+        **further,
+    }
+
+
+def canonical_text(arguments: Mapping[str, Any]) -> str:
+    """Return the arguments of a tournament in canonical JSON, as the store keeps them."""
+    return json.dumps(arguments, sort_keys=True, separators=(",", ":"))
+
+
+def randomness_text(arguments: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return in canonical JSON the arguments of a tournament that, with the seed, determine dice and seats.
+
+    The names of the bots are among them, but not the commands that start the bots.
+    """
+    played = {name: arguments[name] for name in ("game", "config", "format", "paired")}
+    return canonical_text({**played, "names": list(names)})
 
 
 def place_of(result: Result) -> int:

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from arena.operator.client import NoServer, NoServerAnswer, OperatorConnection, connect_to_folder, connect_to_url
 from arena.ratings.tournament_pairing import Pairing
 from arena.runs.job import Aborted, LocalServer, MatchJob, MatchReport, Server
-from arena.runs.play_request import PlayReply, PlayRequest, find_no_shows
+from arena.runs.play_request import PlayReply, PlayRequest, report_assigned
 from machine import event_loop
 from protocol.errors import Fault
 
@@ -30,7 +30,7 @@ def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport |
         if job.key not in _client_by_run:
             _client_by_run[job.key] = RemoteClient(server)
         line = _client_by_run[job.key]
-    request, down_since = _make_request(job, pairing), 0.0
+    request, down_since = PlayRequest.from_plan(job.plan, pairing, job.connect_timeout_s), 0.0
     while True:
         try:
             closed = line.ask(request).to_closed()
@@ -42,7 +42,7 @@ def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport |
         except Fault as fault:
             return Aborted(fault)
         else:
-            return MatchReport(closed, failures={**closed.failures, **find_no_shows(closed.result)})
+            return report_assigned(closed)
 
 
 def close_run(key: str) -> None:
@@ -50,22 +50,6 @@ def close_run(key: str) -> None:
     line = _client_by_run.pop(key, None)
     if line is not None:
         line.close()
-
-
-def _make_request(job: MatchJob, pairing: Pairing) -> PlayRequest:
-    header, seed = job.plan.header_of(pairing, "", lambda bot: "")
-    return PlayRequest(
-        match=header.match,
-        game=header.game,
-        config=header.config,
-        bots=list(pairing.seats),
-        seed=seed.hex(),
-        clock=header.clock,
-        tournament=job.plan.id,
-        place=pairing.place,
-        pool=header.pool,
-        wait_s=job.connect_timeout_s,
-    )
 
 
 class RemoteClient:

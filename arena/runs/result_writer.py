@@ -1,4 +1,4 @@
-"""Stores reports of matches, with retries while the store is unavailable, and computes the luck of stored matches."""
+"""Keeps the results of a run in the store, and retries while it is unavailable. Computes the luck of stored matches."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Protocol
 
+from arena.ratings.tournament_pairing import Pairing
 from arena.runs.job import MatchReport
 from arena.runs.plan import Plan
+from arena.runs.run import Progress
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.luck_value import MatchLuck, storable_luck
@@ -27,6 +30,66 @@ from referee.result import Result
 
 RETRY_DELAY_S = 2.0
 """Seconds between two attempts to reach the store."""
+
+
+class Goal(Protocol):
+    """A goal that may end a run before all its matches are played."""
+
+    @property
+    def is_reached(self) -> bool:
+        """True if no more matches are needed."""
+
+    def take(self, reports: Sequence[MatchReport]) -> Sequence[MatchReport]:
+        """Take the next reports of the schedule, until the goal is reached. Return those that were taken."""
+
+
+class RatedLedger:
+    """Keeps the results of a run in a store, and rates them in schedule order. Matches that end early wait there.
+
+    Without a `goal`, all matches are played. `on_stored` is called with the reports that were stored.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        progress: Progress,
+        on_stored: Callable[[Sequence[MatchReport]], object],
+        goal: Goal | None = None,
+    ) -> None:
+        self._store = store
+        self._progress = progress
+        self._on_stored = on_stored
+        self._goal = goal
+
+    async def missing(self) -> list[Pairing]:
+        """Return the matches to play next. First rate those that waited for their turn when an earlier process ended.
+
+        Return none if there are none, or the goal is reached.
+        """
+        while True:
+            missing = self._progress.missing()
+            due, _ = self._progress.hand_in(())
+            if due and not self._rate(due):
+                return []
+            if missing or not due:
+                return missing
+
+    async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
+        """Store the reports of matches that ended, and rate those whose turn has come. Return whether more are needed.
+
+        While the store is unavailable, print that once, and retry. Raise `StoreError` if it rejects the matches.
+        """
+        due, early = self._progress.hand_in(reports)
+        if early:
+            save_pending_reports(self._store, early)
+            self._on_stored(early)
+        return not due or self._rate(due)
+
+    def _rate(self, due: Sequence[MatchReport]) -> bool:
+        taken = due if self._goal is None else self._goal.take(due)
+        store_reports(self._store, taken)
+        self._on_stored(taken)
+        return self._goal is None or not self._goal.is_reached
 
 
 def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from arena.host.journal import JournalFault
-from arena.operations.administration import PlayRequest
+from arena.runs.play_request import PlayRequest
 from arena.server.matchmaking import MatchRate
 from arena.server.nodes import MIN_READ_INTERVAL_S, NODE_LOST_WARNING_S, ClusterView, SingleNode
 from arena.store.announcements import Announcement, AnnouncementBatch

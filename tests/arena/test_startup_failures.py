@@ -26,11 +26,11 @@ from arena.host.journal import Journal
 from arena.network.binding import PortFault, port_of
 from arena.network.listener import Listener
 from arena.runs.contestants import parse_contestants
-from arena.runs.dispatch import referee_matches
 from arena.runs.host import TournamentHost
 from arena.runs.job import Aborted, MatchJob, MatchReport
 from arena.runs.plan import Plan
 from arena.runs.sandbox import BotEnvironment
+from arena.runs.workers import referee_matches
 from arena.server.arena import Arena
 from arena.store.data_folder import DataFolderInUse, lock
 from arena.store.database import StoreError

@@ -16,8 +16,9 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.runs import result_writer
-from arena.runs.dispatch import referee_remotely
 from arena.runs.job import Aborted, MatchReport
+from arena.runs.run import Progress, run_blocking
+from arena.runs.workers import referee_remotely
 from arena.store.database import StoreUnavailable
 from arena.store.finish import finish_matches
 from arena.store.incident import Incident
@@ -28,6 +29,7 @@ from arena.store.store import Reader, Store
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
 from machine.source_digest import PACKAGES
+from plans import plan
 from referee.footer import ClosedMatch
 from referee.record import Footer
 from seasons import result
@@ -220,6 +222,20 @@ def test_reports_wait_for_a_store_that_can_do_nothing_which_is_said_once(
     assert (
         capsys.readouterr().err == "arena: results can't be stored now, which is tried again: the database is locked\n"
     )
+
+
+def test_a_match_that_waited_when_the_command_ended_is_rated_although_nothing_is_left_to_play(tmp_path: Path) -> None:
+    planned = plan("ab", rounds=1)
+    (match,) = planned.schedule(())
+    over = result("t1-00000", match.seats, tournament="t1", place=0)
+    waiting = MatchReport(ClosedMatch(over, (), Footer(**FOOTER)))
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        result_writer.save_pending_reports(store, [waiting])
+        progress = Progress(planned, (), result_writer.load_pending_reports(store, "t1"))
+        ledger = result_writer.RatedLedger(store, progress, lambda reports: None)
+        assert run_blocking(ledger.missing()) == []
+        assert [one.match for one in store.iterate(iter_results)] == ["t1-00000"]
+        assert result_writer.load_pending_reports(store, "t1") == []
 
 
 FOOTER: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Dispatches a plan's matches to workers, and returns their reports in schedule order.
+"""Has workers play the matches of a run.
 
 The code that a worker runs is here too. A worker referees matches, measures their luck, and keeps its bots for the next
 matches.
@@ -9,19 +9,18 @@ from __future__ import annotations
 import pickle
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from socket import gethostname
 
+from arena.processes.warmup_notice import announce_warmups
 from arena.ratings.tournament_pairing import Pairing
 from arena.runs import remote
 from arena.runs.host import host_pool
 from arena.runs.in_process import InProcessHost
 from arena.runs.job import Aborted, MatchJob, MatchReport, append_to_log
-from arena.runs.plan import place_of
 from arena.store.luck_value import storable_luck
 from machine import standard_streams
 from machine.source_digest import digest_of_all
@@ -41,55 +40,34 @@ _bot_import_lock = threading.Lock()
 """A lock held while files of bots are executed, because these may assume that nothing else runs in the process."""
 
 
-def play_matches(
-    job: MatchJob,
-    matches: Sequence[Pairing],
-    workers: WorkerPool,
-    early_reports: Iterable[MatchReport] = (),
-    on_early_reports: Callable[[Sequence[MatchReport]], object] = lambda reports: None,
-) -> Iterator[Sequence[MatchReport]]:
-    """Yield the reports of the matches, each once, in the order of `matches`. The caller may stop at any time.
+class WorkerPlayers:
+    """Plays the matches of a job by a pool of workers."""
 
-    `early_reports` are reports of matches that an earlier run played. `on_early_reports` receives the reports that
-    arrive before the report of an earlier match. If a bot cannot go on, yield the reports that are next in order, then
-    raise `ArenaFault`. Also raise the errors of `WorkerPool.run`.
-    """
-    waiting = {place_of(report.result): report for report in early_reports}
-    missing = [match for match in matches if match.place not in waiting]
-    due = deque(match.place for match in matches)
-    work: Callable[[Sequence[Pairing]], Sequence[MatchReport | Aborted]] = partial(referee_matches, job)
-    if job.sources is not None:
-        work = partial(referee_remotely, job.sources, pickle.dumps(job))
-    try:
-        if ready := _pop_due(due, waiting):
-            yield ready
-        for start, replies in spread_chunks(workers, work, missing, None if job.in_process else 1):
-            for bot, words in (words for reply in replies for words in reply.output):
-                append_to_log(job.logs, bot, words)
-            reports = [reply for reply in replies if isinstance(reply, MatchReport)]
-            waiting.update((match.place, report) for match, report in zip(missing[start:], reports, strict=False))
-            ready = _pop_due(due, waiting)
-            if rest := [report for report in reports if place_of(report.result) in waiting]:
-                on_early_reports(rest)
-                for report in rest:  # without the notes, which are printed on arrival
-                    waiting[place_of(report.result)] = MatchReport(report.closed, report.luck, report.failures)
-            if ready:
-                yield ready
-            for reply in replies:
-                if isinstance(reply, Aborted):
-                    raise reply.fault
-    finally:
-        workers.broadcast(partial(_release_bots, job.key))
+    def __init__(self, job: MatchJob, pool: WorkerPool) -> None:
+        self._job = job
+        self._pool = pool
 
+    async def play(self, matches: Sequence[Pairing]) -> AsyncGenerator[Sequence[MatchReport], None]:
+        """Play matches, and yield their reports as they end (see `Players`). Block meanwhile.
 
-def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
-    """Return the reports in `waiting` that are next in order, up to the first that is missing. Remove them from
-    `waiting`, and their places from the start of `due`, which has the places of all reports still to return.
-    """
-    ready = []
-    while due and due[0] in waiting:
-        ready.append(waiting.pop(due.popleft()))
-    return ready
+        If a bot cannot go on, raise `ArenaFault` after the last reports. Also raise the errors of `WorkerPool.run`.
+        """
+        job = self._job
+        work: Callable[[Sequence[Pairing]], Sequence[MatchReport | Aborted]] = partial(referee_matches, job)
+        if job.sources is not None:
+            work = partial(referee_remotely, job.sources, pickle.dumps(job))
+        try:
+            with announce_warmups(job.logs) as enough:
+                for _, replies in spread_chunks(self._pool, work, matches, None if job.in_process else 1):
+                    enough.set()
+                    for bot, words in (words for reply in replies for words in reply.output):
+                        append_to_log(job.logs, bot, words)
+                    yield [reply for reply in replies if isinstance(reply, MatchReport)]
+                    for reply in replies:
+                        if isinstance(reply, Aborted):
+                            raise reply.fault
+        finally:
+            self._pool.broadcast(partial(_release_bots, job.key))
 
 
 def referee_remotely(sources: str, job: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
