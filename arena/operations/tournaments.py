@@ -69,7 +69,7 @@ class ConnectedPlayers:
         """The tasks of the matches that are played, or wait for their bots."""
 
     async def play(self, matches: Sequence[Pairing]) -> AsyncGenerator[Sequence[MatchReport], None]:
-        """Play matches, and yield their reports as they end (see `Players`)."""
+        """Play matches, and yield their reports as they end (see `RunPlayers`)."""
         waiting = iter(matches)
         concurrency = default_concurrency(len(self._plan.contestants))
         try:

@@ -15,7 +15,7 @@ from referee.result import Result
 T = TypeVar("T")
 
 
-class Players(Protocol):
+class RunPlayers(Protocol):
     """The players of a run: workers of this machine or of a cluster, or bots that are connected to a server."""
 
     def play(self, matches: Sequence[Pairing]) -> AsyncGenerator[Sequence[MatchReport], None]:
@@ -25,7 +25,7 @@ class Players(Protocol):
         """
 
 
-class Ledger(Protocol):
+class RunLedger(Protocol):
     """The keeper of a run's results."""
 
     async def missing(self) -> list[Pairing]:
@@ -35,7 +35,7 @@ class Ledger(Protocol):
         """Keep the reports of matches that ended. Return whether more matches are needed."""
 
 
-async def play_run(players: Players, ledger: Ledger) -> None:
+async def play_run(players: RunPlayers, ledger: RunLedger) -> None:
     """Play the missing matches of a run, round by round, until there are none or enough are played."""
     while missing := await ledger.missing():
         async with aclosing(players.play(missing)) as ended:

@@ -18,7 +18,7 @@ from socket import gethostname
 from arena.processes.warmup_notice import announce_warmups
 from arena.ratings.tournament_pairing import Pairing
 from arena.runs import remote
-from arena.runs.host import host_pool
+from arena.runs.host_pool import host_pool
 from arena.runs.in_process import InProcessHost
 from arena.runs.job import Aborted, MatchJob, MatchReport, append_to_log
 from arena.store.luck_value import storable_luck
@@ -48,7 +48,7 @@ class WorkerPlayers:
         self._pool = pool
 
     async def play(self, matches: Sequence[Pairing]) -> AsyncGenerator[Sequence[MatchReport], None]:
-        """Play matches, and yield their reports as they end (see `Players`). Block meanwhile.
+        """Play matches, and yield their reports as they end (see `RunPlayers`). Block meanwhile.
 
         If a bot cannot go on, raise `ArenaFault` after the last reports. Also raise the errors of `WorkerPool.run`.
         """

@@ -26,8 +26,8 @@ from arena.host.journal import Journal
 from arena.network.binding import PortFault, port_of
 from arena.network.listener import Listener
 from arena.runs.contestants import parse_contestants
-from arena.runs.host import TournamentHost
 from arena.runs.job import Aborted, MatchJob, MatchReport
+from arena.runs.match_host import TournamentHost
 from arena.runs.plan import Plan
 from arena.runs.sandbox import BotEnvironment
 from arena.runs.workers import referee_matches
