@@ -275,7 +275,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
     question = Question(hypotheses=asked, value=_choose_value(options, setup.rules))
     told = msgspec.to_builtins(question) | ({"against": sorted(options.against)} if options.against else {})
     own = {"rounds": rounds if fixed else None, "test": told}
-    return replace(setup, arguments=setup.arguments | own), question
+    return replace(setup, further={**setup.further, **own}), question
 
 
 def _with_copies(options: SprtOptions) -> SprtOptions:

@@ -94,7 +94,7 @@ def run_plan(options: SprtOptions) -> None:
     if setup.rules.seats > 2:
         raise UsageFault(f"--plan is for two seats: {setup.rules.name} has {setup.rules.seats} under this config")
     assert question.hypotheses is not None
-    most = setup.options.rounds
+    most = setup.rounds
     pilot = (
         _read_pilot_file(options.pilot, setup)
         if options.pilot is not None
@@ -152,9 +152,9 @@ def _find_or_play_pilot(options: SprtOptions, setup: TournamentSetup, question: 
             said = f"an earlier test of these bots, seed {former.seed}, id {former.id}"
             return Pilot(_scores_by_value(store, former.id, former.seed, setup, question), said)
     pairs = PILOT_PAIRS if options.pairs is None else options.pairs
-    arguments = {**setup.arguments, "rounds": pairs, "test": "pilot"}
+    further = {**setup.further, "rounds": pairs, "test": "pilot"}
     seed = None if options.seed is None else f"{options.seed}-pilot"  # its games are not to be those of the test
-    played = replace(setup, options=replace(setup.options, rounds=pairs, seed=seed), arguments=arguments)
+    played = replace(setup, options=replace(setup.options, seed=seed), rounds=pairs, further=further)
     with tournament_run(played, None) as test:
         evidence = Evidence((test.plan.names[0], test.plan.names[1]), Question(hypotheses=None, value=None))
         evidence.add_matches(read_samples(test.store, test.plan))
@@ -183,8 +183,8 @@ def _scores_by_value(
     """Return the scores of a tournament's pairs: raw, and by value function with luck removed."""
     results = store.read(tournament_results, tournament)
     rounds = 1 + max((place_of(result) for result in results), default=0) // setup.rules.seats
-    of_them = replace(setup, options=replace(setup.options, rounds=rounds))
-    results = of_them.plan(tournament, seed, *store.read(tournament_randomness, tournament)).with_plan_names(results)
+    randomness = store.read(tournament_randomness, tournament)
+    results = replace(setup, rounds=rounds).plan(tournament, seed, *randomness).with_plan_names(results)
     luck: dict[str, dict[str, float]] = {value: {} for value in _value_names(setup, question)}
     for result in results:
         record = None if result.reason == VOID else _record(store, result.match)

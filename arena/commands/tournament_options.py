@@ -17,7 +17,7 @@ from arena.processes.launch_spec import allowed_environment
 from arena.runs.contestants import Contestant, parse_contestants
 from arena.runs.in_process import check_bots
 from arena.runs.job import CONNECT_TIMEOUT_S, LocalServer, RemoteServer, Server
-from arena.runs.plan import Plan, canonical_text, identifying_arguments, randomness_text
+from arena.runs.plan import RunTerms
 from arena.runs.sandbox import (
     BWRAP_SANDBOX,
     NO_SANDBOX,
@@ -35,8 +35,6 @@ from machine.output_file import why_not_writable
 from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import config_keys, load_game
-from protocol.games.base import Game
-from protocol.messages import Clock
 from protocol.names import is_bot_name
 from protocol.secret_text import strip_invisible
 
@@ -83,52 +81,20 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     """True if bots rank by raw results. The same tournament may be shown with and without this option."""
 
 
-class TournamentSetup(Struct, frozen=True, kw_only=True):
+class TournamentSetup(RunTerms, frozen=True, kw_only=True):
     """A tournament as its options define it. The bots are started here in `environment`, or are connected to `server`.
 
-    - `arguments` and the seed identify a tournament.
     - If `strict`, a bot that fails ends the run. Otherwise it forfeits its matches, and `failing` has the reason by
       bot.
     - Without a cluster, `jobs` processes of this machine play.
     """
 
     options: TournamentOptions
-    arguments: dict[str, Any]
-    rules: Game[Any, Any]
-    clock: Clock
-    contestants: tuple[Contestant, ...]
     strict: bool
     failing: Mapping[str, str]
     jobs: int
     environment: BotEnvironment
     server: Server | None
-
-    @property
-    def key(self) -> str:
-        """The arguments that identify the tournament, in canonical JSON."""
-        return canonical_text(self.arguments)
-
-    @property
-    def randomness_key(self) -> str:
-        """The arguments that determine dice and seats if the seed is given, in canonical JSON."""
-        return randomness_text(self.arguments, [contestant.name for contestant in self.contestants])
-
-    def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
-        """Return the plan of a tournament. `stem` is the stored text that its randomness is derived from, together with
-        the seed. `prefix` is the stored beginning of its match ids. Both default to `tournament`.
-        """
-        return Plan(
-            id=tournament,
-            seed=seed,
-            contestants=self.contestants,
-            rules=self.rules,
-            format=self.options.form,
-            rounds=self.options.rounds,
-            paired=self.options.paired,
-            clock=self.clock,
-            stem=stem,
-            prefix=prefix,
-        )
 
 
 def read_options(options: TournamentOptions) -> TournamentSetup:
@@ -153,24 +119,20 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
         bots = _connected_contestants(options, bot_settings)
     rules = load_game(options.game, game_config)
     check_size(rules, options.form, len(bots), options.rounds, paired=options.paired)
-    arguments = identifying_arguments(
-        options.bots,
-        bot_settings,
-        rules,
-        options.form,
-        options.rounds,
-        options.clock,
-        paired=options.paired,
-        **({} if options.server is None else {"afar": True}),
-    )
     check_writable(options.to_json)
+    read_clock(options.clock)
     strict = len(bots) == 2 if options.strict is None else options.strict
     return TournamentSetup(
-        options=options,
-        arguments=arguments,
-        rules=rules,
-        clock=read_clock(options.clock),
+        words=options.bots,
         contestants=bots,
+        settings=bot_settings,
+        rules=rules,
+        format=options.form,
+        rounds=options.rounds,
+        paired=options.paired,
+        clock=options.clock,
+        further={} if options.server is None else {"afar": True},
+        options=options,
         strict=strict,
         failing=check_bots(bots, rules, strict=strict),
         jobs=_choose_jobs(options),

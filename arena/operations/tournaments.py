@@ -25,7 +25,7 @@ from arena.processes.bot_commands import check_names
 from arena.ratings.tournament_pairing import Pairing
 from arena.runs.contestants import Contestant
 from arena.runs.job import MatchReport
-from arena.runs.plan import Plan, canonical_text, identifying_arguments, randomness_text
+from arena.runs.plan import Plan, RunTerms
 from arena.runs.play_request import PlayReply, PlayRequest, report_assigned
 from arena.runs.run import play_run
 from arena.runs.schedule_limits import (
@@ -163,37 +163,22 @@ class TournamentRunner:
                 raise UsageFault(
                     f"there is no bot called {short_repr(bot)} on this server: `arena bot list` names them"
                 )
-        arguments = identifying_arguments(
-            request.bots,
-            {},
-            rules,
-            request.format,
-            request.rounds,
-            request.clock,
-            paired=request.paired,
-            afar=True,
-            rated=False,
-        )
-        tournament, seed = await store.write(
-            open_tournament, canonical_text(arguments), request.seed, randomness_text(arguments, request.bots)
-        )
-        run = self._runs.get(tournament)
-        if run is not None and run.is_running:
-            raise UsageFault(f"the tournament {tournament} goes on already: look at it, or take another seed")
-        stem, prefix = await store.read(tournament_randomness, tournament)
-        plan = Plan(
-            id=tournament,
-            seed=seed,
+        terms = RunTerms(
+            words=request.bots,
             contestants=tuple(Contestant(bot, ()) for bot in request.bots),
+            settings={},
             rules=rules,
             format=request.format,
             rounds=request.rounds,
             paired=request.paired,
-            clock=read_clock(request.clock),
-            stem=stem,
-            prefix=prefix,
-            rated=False,
+            clock=request.clock,
+            further={"afar": True, "rated": False},
         )
+        tournament, seed = await store.write(open_tournament, terms.key, request.seed, terms.randomness_key)
+        run = self._runs.get(tournament)
+        if run is not None and run.is_running:
+            raise UsageFault(f"the tournament {tournament} goes on already: look at it, or take another seed")
+        plan = terms.plan(tournament, seed, *await store.read(tournament_randomness, tournament))
         played = await store.read(tournament_results, tournament)
         if await store.read(is_finished, tournament):
             raise UsageFault(f"the tournament {tournament} was played to its end: another seed plays new matches")

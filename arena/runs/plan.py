@@ -19,12 +19,80 @@ from msgspec.structs import replace
 from arena.ratings import tournament_pairing
 from arena.ratings.tournament_pairing import Pairing
 from arena.runs.contestants import Contestant
+from machine.arguments import read_clock
 from protocol.dice import Dice
 from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Clock
 from referee.record import Header, RecordedSeat, make_header
 from referee.result import Result, match_points
+
+
+class RunTerms(Struct, frozen=True, kw_only=True):
+    """The terms of a tournament, which identify it, together with its seed.
+
+    `words` name the bots, `settings` are those of all bots, and `clock` is the word of the time control. `further` are
+    more arguments that identify it: `afar` is true if its bots are connected to a server, `rated` is false if no match
+    is rated.
+    """
+
+    words: Sequence[str]
+    contestants: tuple[Contestant, ...]
+    settings: Mapping[str, str]
+    rules: Game[Any, Any]
+    format: str
+    rounds: int
+    paired: bool
+    clock: str
+    further: Mapping[str, Any] = {}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that, with the seed, identify the tournament."""
+        return {
+            "bots": list(self.words),
+            "settings": self.settings,
+            "game": self.rules.name,
+            "config": self.rules.config,
+            "format": self.format,
+            "rounds": self.rounds,
+            "paired": self.paired,
+            "clock": self.clock,
+            **self.further,
+        }
+
+    @property
+    def key(self) -> str:
+        """The `arguments` in canonical JSON."""
+        return _encode_canonical(self.arguments)
+
+    @property
+    def randomness_key(self) -> str:
+        """The arguments that determine dice and seats if the seed is given, in canonical JSON.
+
+        The commands that start the bots are not among them.
+        """
+        arguments = self.arguments
+        played = {name: arguments[name] for name in ("game", "config", "format", "paired")}
+        return _encode_canonical({**played, "names": [contestant.name for contestant in self.contestants]})
+
+    def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
+        """Return the plan of a tournament. `stem` is the stored text that its randomness is derived from, together with
+        the seed. `prefix` is the stored beginning of its match ids. Both default to `tournament`.
+        """
+        return Plan(
+            id=tournament,
+            seed=seed,
+            contestants=self.contestants,
+            rules=self.rules,
+            format=self.format,
+            rounds=self.rounds,
+            paired=self.paired,
+            clock=read_clock(self.clock),
+            stem=stem,
+            prefix=prefix,
+            rated=self.further.get("rated", True),
+        )
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -168,6 +236,10 @@ class Plan(Struct, frozen=True, kw_only=True):
         return load_game(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{pairing.start}"), 0)))
 
 
+def _encode_canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
 def _with_bots(result: Result, bots: Sequence[str] | None) -> Result:
     if bots is None:
         return result
@@ -183,48 +255,6 @@ def bot_seed(seed: str, stem: str, bot: str) -> str:
 
 def _derive_bytes(seed: str, stem: str, what: str) -> bytes:
     return hashlib.sha256(f"{seed}/{stem}/{what}".encode()).digest()
-
-
-def identifying_arguments(
-    bots: Sequence[str],
-    settings: Mapping[str, str],
-    rules: Game[Any, Any],
-    format_: str,
-    rounds: int,
-    clock: str,
-    *,
-    paired: bool,
-    **further: bool,
-) -> dict[str, Any]:
-    """Return the arguments that, with the seed, identify a tournament. `bots` are the words that name the bots.
-
-    `further` may be `afar=True`, if the bots are connected to a server, and `rated=False`.
-    """
-    return {
-        "bots": list(bots),
-        "settings": settings,
-        "game": rules.name,
-        "config": rules.config,
-        "format": format_,
-        "rounds": rounds,
-        "paired": paired,
-        "clock": clock,
-        **further,
-    }
-
-
-def canonical_text(arguments: Mapping[str, Any]) -> str:
-    """Return the arguments of a tournament in canonical JSON, as the store keeps them."""
-    return json.dumps(arguments, sort_keys=True, separators=(",", ":"))
-
-
-def randomness_text(arguments: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return in canonical JSON the arguments of a tournament that, with the seed, determine dice and seats.
-
-    The names of the bots are among them, but not the commands that start the bots.
-    """
-    played = {name: arguments[name] for name in ("game", "config", "format", "paired")}
-    return canonical_text({**played, "names": list(names)})
 
 
 def place_of(result: Result) -> int:
