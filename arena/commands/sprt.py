@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from math import floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from arena.commands.data_dir import find_free_data_dir, hold_data_dir
+from arena.commands.data_dir import find_free_data_dir, open_data_dir
 from arena.commands.output import terminal_columns, write_document
 from arena.commands.settings import database_url
 from arena.commands.sprt_display import Display, format_findings, summarise_findings
@@ -30,7 +29,6 @@ from arena.runs.schedule_limits import MAX_ROUNDS
 from arena.sprt.evidence import Evidence, Question, TestedMatch
 from arena.sprt.hypotheses import hypotheses_of
 from arena.sprt.summary import find_warnings, format_conclusion, format_expected_length, format_joint_conclusion
-from arena.store.answer_limit import server_timeouts
 from arena.store.database_url import open_database_url
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
@@ -109,10 +107,7 @@ def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple
     options = against[0][0].options
     if options.seed is not None:
         return [*against]
-    with (
-        hold_data_dir(options.data, options.db) as where,
-        closing(Store.open(open_database_url(where, server_timeouts()))) as store,
-    ):
+    with open_data_dir(options.data, options.db) as store:
         stored = store.read(find_seeds, [setup.key for setup, _ in against])
     if stored.open is None and stored.finished is not None:
         say(f"arena: an equal test is finished, --seed {stored.finished} shows it; this is a new one", err=True)

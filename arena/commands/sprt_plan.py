@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from math import floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from arena.commands.data_dir import hold_data_dir
+from arena.commands.data_dir import open_data_dir
 from arena.commands.output import format_table, terminal_columns, write_document
 from arena.commands.sprt import SprtOptions, in_free_folder, play_on, read_options, read_samples
 from arena.commands.tournament import tournament_run
@@ -27,8 +27,6 @@ from arena.runs.schedule_limits import MAX_ROUNDS
 from arena.sprt.evidence import Evidence, Question
 from arena.sprt.pilot import RAW_NAME, TestForecast, forecast_by_value, pair_means
 from arena.sprt.summary import format_amount
-from arena.store.answer_limit import server_timeouts
-from arena.store.database_url import open_database_url
 from arena.store.result_queries import RecordRemoved, record_of, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import (
@@ -143,10 +141,7 @@ def _without_varying_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _find_or_play_pilot(options: SprtOptions, setup: TournamentSetup, question: Question) -> Pilot:
     """Return the pairs of an earlier test in the data folder, else play a pilot."""
-    with (
-        hold_data_dir(setup.options.data, setup.options.db) as where,
-        closing(Store.open(open_database_url(where, server_timeouts()))) as store,
-    ):
+    with open_data_dir(setup.options.data, setup.options.db) as store:
         former = _find_former_test(store, setup)
         if former is not None:
             said = f"an earlier test of these bots, seed {former.seed}, id {former.id}"

@@ -10,14 +10,14 @@ import os
 import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
 
-from arena.commands.data_dir import hold_data_dir
+from arena.commands.data_dir import open_data_dir
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_options
 from arena.commands.tournament_report import Report
 from arena.runs.job import MatchJob, MatchReport
@@ -27,8 +27,6 @@ from arena.runs.run import Progress, play_run, run_blocking
 from arena.runs.sandbox import BotEnvironment
 from arena.runs.sandbox_users import reserved_users
 from arena.runs.workers import WorkerPlayers
-from arena.store.answer_limit import server_timeouts
-from arena.store.database_url import open_database_url
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament, tournament_randomness
@@ -142,8 +140,7 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
     with (
         _sandbox_users(setup) as environment,
         process_pool(setup.jobs) if options.dask is None else cluster_pool(options.dask) as workers,
-        hold_data_dir(options.data, options.db) as where,
-        closing(Store.open(open_database_url(where, server_timeouts()))) as store,
+        open_data_dir(options.data, options.db) as store,
     ):
         tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.randomness_key)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))

@@ -81,43 +81,26 @@ class RatedLedger:
         """
         due, early = self._progress.hand_in(reports)
         if early:
-            save_pending_reports(self._store, early)
-            self._on_stored(early)
+            batch = [PendingResult(one.closed, one.luck, one.failures) for one in early]
+            self._keep(early, partial(self._store.write, save_pending, batch))
         return not due or self._rate(due)
 
     def _rate(self, due: Sequence[MatchReport]) -> bool:
         taken = due if self._goal is None else self._goal.take(due)
-        store_reports(self._store, taken)
-        self._on_stored(taken)
+        batch = [StorableMatch(one.result, one.closed.pack_record, one.luck, one.failures) for one in taken]
+        self._keep(taken, partial(self._store.write, finish_matches, batch))
         return self._goal is None or not self._goal.is_reached
 
-
-def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
-    """Store and rate matches in this order, all or none of them, with their incidents.
-
-    While the store is unavailable, print that once, and retry. Raise `StoreError` if the store rejects the matches.
-    """
-    batch = [StorableMatch(one.result, one.closed.pack_record, one.luck, one.failures) for one in reports]
-    _retry_until_stored(partial(store.write, finish_matches, batch))
-    _store_incidents(store, reports)
-
-
-def save_pending_reports(store: Store, reports: Sequence[MatchReport]) -> None:
-    """Store matches that are not to be rated yet, with the retries of `store_reports`."""
-    _retry_until_stored(
-        partial(store.write, save_pending, [PendingResult(one.closed, one.luck, one.failures) for one in reports])
-    )
-    _store_incidents(store, reports)
+    def _keep(self, reports: Sequence[MatchReport], change: Callable[[], object]) -> None:
+        _retry_until_stored(change)
+        for bot, incident in (noted for report in reports for noted in report.incidents):
+            _retry_until_stored(partial(self._store.write, log_incident, bot, incident))
+        self._on_stored(reports)
 
 
 def load_pending_reports(store: Store, tournament: str) -> list[MatchReport]:
     """Return the reports of the stored matches of a tournament that are not rated yet, in the order of the schedule."""
     return [MatchReport(one.closed, one.luck, one.failures) for one in store.read(pending_of_tournament, tournament)]
-
-
-def _store_incidents(store: Store, reports: Sequence[MatchReport]) -> None:
-    for bot, incident in (noted for report in reports for noted in report.incidents):
-        _retry_until_stored(partial(store.write, log_incident, bot, incident))
 
 
 def _retry_until_stored(change: Callable[[], object]) -> None:
