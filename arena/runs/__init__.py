@@ -1,11 +1,22 @@
-"""Tournaments: plans that follow from a seed, contestants, hosts, workers and sandboxes.
+"""Runs: tournaments and tests, from their plan to their results. Imports no command, no page, no server and not `bots`.
 
-It imports hosts, processes, the store and the layers below; no server, no command, no page.
+A run of bots as processes passes these ten files:
 
-- plan.py has the schedule, schedule_limits.py its limits; contestants.py has the bots that play.
-- dispatch.py hands matches to workers; job.py has the settings that all matches share. A worker plays matches on a
-  host of its own (host.py), in its process (in_process.py), or on a running server (remote.py, play_request.py).
-- result_writer.py stores the reports of matches.
-- sandbox.py isolates untrusted programs; sandbox_init.py is the first program in a sandbox, sandbox_users.py has the
-  users that programs run as.
+1. plan.py has the terms that identify a tournament, and its plan: the schedule, and which matches are missing.
+2. run.py has the loop: it has players play what is missing, and hands their reports to a ledger, round by round.
+3. workers.py has the players of commands: it gives matches to workers. The players of a server, which are the bots
+   connected to it, are in `arena/operations/tournaments.py`.
+4. job.py has what a worker is given, and the reports that it returns.
+5. host_pool.py keeps the hosts of a worker for the next matches.
+6. match_host.py is a host: it plays one match after the other.
+7. bot_processes.py starts the bots, and decides what follows when one fails.
+8. bot_gate.py lets the bots in, and learns how their match ends.
+9. waiting_room.py decides when a bot that keeps a match waiting is late.
+10. result_writer.py has the ledger of commands: it stores the results, and rates them in schedule order.
+
+In place of 5 to 9, in_process.py plays with bots in the worker's process, and remote.py asks a running server for the
+match (play_request.py).
+
+contestants.py reads which bots play, schedule_limits.py has the limits of schedules. sandbox.py isolates untrusted
+programs; sandbox_init.py is the first program in a sandbox, sandbox_users.py has the users that programs run as.
 """
