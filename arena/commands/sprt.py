@@ -234,14 +234,11 @@ class Decision(NamedTuple):
 
     def take(self, reports: Sequence[MatchReport]) -> Sequence[MatchReport]:
         """Add reports of matches to the evidence until the test is decided. Return the reports that were added."""
-        needed = []
-        for report in reports:
-            if self.is_reached:
-                break
-            luck = None if report.luck is None else report.luck.by_seat
-            self.evidence.add_matches([TestedMatch(report.result, luck)])
-            needed.append(report)
-        return needed
+        before = len(self.evidence.matches)
+        self.evidence.add_matches(
+            TestedMatch(report.result, None if report.luck is None else report.luck.by_seat) for report in reports
+        )
+        return reports[: len(self.evidence.matches) - before]
 
 
 def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:

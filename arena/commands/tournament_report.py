@@ -179,36 +179,20 @@ def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (format_payoff(row.payoff.mean), format_payoff_interval(row.payoff))
-        cells = (
-            _format_place(row),
-            _range(row),
-            row.bot,
-            *found,
-            row.played,
-            row.won,
-            row.drawn,
-            row.lost,
-            row.forfeits,
-        )
-        table.add_row(*map(str, cells))
+        table.add_row(_format_place(row), _range(row), row.bot, *found, *_counts(row), str(row.forfeits))
     return table
 
 
 def _standing_table(rows: Sequence[TableRow]) -> Table:
     table = _table("#", "range", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
-        counts = (row.played, row.won, row.drawn, row.lost)
-        cells = (
-            _format_place(row),
-            _range(row),
-            row.bot,
-            *counts,
-            format_score(row.score),
-            format_interval(row),
-            row.forfeits,
-        )
-        table.add_row(*map(str, cells))
+        found = (format_score(row.score), format_interval(row))
+        table.add_row(_format_place(row), _range(row), row.bot, *_counts(row), *found, str(row.forfeits))
     return table
+
+
+def _counts(row: TableRow) -> Iterator[str]:
+    return map(str, (row.played, row.won, row.drawn, row.lost))
 
 
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
