@@ -92,12 +92,12 @@ class Progress:
 
         A report that waited is returned without what was told on its arrival: notes, incidents and output.
         """
-        waiting = self._early | {place_of(report.result): report for report in reports}
+        self._early.update((place_of(report.result), report) for report in reports)
         due = []
-        while self._due and self._due[0] in waiting:
-            due.append(waiting.pop(self._due.popleft()))
-        early = [report for report in reports if place_of(report.result) in waiting]
-        told = {place_of(one.result): MatchReport(one.closed, one.luck, one.failures) for one in early}
-        self._early = waiting | told
+        while self._due and self._due[0] in self._early:
+            due.append(self._early.pop(self._due.popleft()))
+        early = [report for report in reports if place_of(report.result) in self._early]
+        for one in early:
+            self._early[place_of(one.result)] = MatchReport(one.closed, one.luck, one.failures)
         self.results += [report.result for report in due]
         return HandIn(due, early)
