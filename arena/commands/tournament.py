@@ -10,7 +10,7 @@ import os
 import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -22,21 +22,23 @@ from arena.commands.tournament_options import TournamentOptions, TournamentSetup
 from arena.commands.tournament_report import Report
 from arena.runs.job import MatchJob, MatchReport
 from arena.runs.plan import Plan
+from arena.runs.remote import RemotePlayers
 from arena.runs.result_writer import Goal, RatedLedger, load_pending_reports, luck_by_match
-from arena.runs.run import Progress, play_run, run_blocking
+from arena.runs.run import Progress, ThreadLedger, play_run, run_blocking
 from arena.runs.sandbox import BotEnvironment
 from arena.runs.sandbox_users import reserved_users
 from arena.runs.workers import WorkerPlayers
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament, tournament_randomness
+from machine import event_loop
 from machine.console import Console
 from machine.log_output import configure_logging
 from machine.source_digest import digest_of_all
 from machine.subprocesses import keep_private
 from machine.terminal import say
 from machine.workers.cluster import cluster_pool
-from machine.workers.local import WorkerPool, process_pool
+from machine.workers.local import process_pool
 from measuring.value_registry import default_value_names
 from protocol.display import format_count
 from referee.result import Result
@@ -63,10 +65,8 @@ def _play(tournament: TournamentRun) -> list[Result]:
     progress = tournament.progress()
     if progress.played:
         again = "" if progress.played < plan.match_count else ": another --seed or --data plays new ones"
-        said = (
-            f"{progress.played} of {format_count(plan.match_count, 'match was', 'matches were')} played before{again}"
-        )
-        say(f"arena: {said}", err=True)
+        matches = format_count(plan.match_count, "match was", "matches were")
+        say(f"arena: {progress.played} of {matches} played before{again}", err=True)
     if len(progress.results) < plan.match_count:
         _play_missing(tournament, progress)
         store.write(finish_tournament, plan.id)
@@ -91,17 +91,12 @@ def _play_missing(tournament: TournamentRun, progress: Progress) -> None:
 
 
 class TournamentRun(NamedTuple):
-    """The run of a tournament: its job, workers, store, and console."""
+    """The run of a tournament: its plan, who plays it, its store, and the console."""
 
-    job: MatchJob
-    workers: WorkerPool
+    plan: Plan
+    players: WorkerPlayers | RemotePlayers
     store: Store
     console: Console
-
-    @property
-    def plan(self) -> Plan:
-        """The plan of the tournament: its schedule, and the terms of each match."""
-        return self.job.plan
 
     def results(self) -> list[Result]:
         """Return the stored results of the tournament, with the bots' names in the plan."""
@@ -123,7 +118,10 @@ class TournamentRun(NamedTuple):
             on_change()
 
         ledger = RatedLedger(self.store, progress, on_stored, goal)
-        run_blocking(play_run(WorkerPlayers(self.job, self.workers), ledger))
+        if isinstance(self.players, RemotePlayers):
+            event_loop.run(play_run(self.players, ThreadLedger(ledger)))
+        else:
+            run_blocking(play_run(self.players, ledger))
 
 
 @contextmanager
@@ -137,26 +135,30 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
     configure_logging("warning", "text")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = setup.options
-    with (
-        _sandbox_users(setup) as environment,
-        process_pool(setup.jobs) if options.dask is None else cluster_pool(options.dask) as workers,
-        open_data_dir(options.data, options.db) as store,
-    ):
+    with ExitStack() as held:
+        environment = held.enter_context(_sandbox_users(setup))
+        pool = process_pool(setup.jobs) if options.dask is None else cluster_pool(options.dask)
+        workers = held.enter_context(pool)
+        store = held.enter_context(open_data_dir(options.data, options.db))
         tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.randomness_key)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))
-        job = MatchJob(
-            key=secrets.token_hex(8),
-            plan=plan,
-            environment=environment,
-            logs=plan.log_folder(options.data).absolute(),
-            value=value,
-            connect_timeout_s=options.connect_timeout,
-            in_process=options.in_process,
-            strict=setup.strict,
-            sources=None if options.dask is None else digest_of_all(),
-            server=setup.server,
-        )
-        yield TournamentRun(job, workers, store, Console(stderr=True))
+        players: WorkerPlayers | RemotePlayers
+        if setup.server is not None:
+            players = RemotePlayers(setup.server, plan, options.connect_timeout, setup.jobs, value)
+        else:
+            job = MatchJob(
+                key=secrets.token_hex(8),
+                plan=plan,
+                environment=environment,
+                logs=plan.log_folder(options.data).absolute(),
+                value=value,
+                connect_timeout_s=options.connect_timeout,
+                in_process=options.in_process,
+                strict=setup.strict,
+                sources=None if options.dask is None else digest_of_all(),
+            )
+            players = WorkerPlayers(job, workers)
+        yield TournamentRun(plan, players, store, Console(stderr=True))
 
 
 @contextmanager

@@ -16,8 +16,9 @@ from arena.processes.bot_commands import BOT_SETTINGS, check_names
 from arena.processes.launch_spec import allowed_environment
 from arena.runs.contestants import Contestant, parse_contestants
 from arena.runs.in_process import check_bots
-from arena.runs.job import CONNECT_TIMEOUT_S, LocalServer, RemoteServer, Server
+from arena.runs.job import CONNECT_TIMEOUT_S
 from arena.runs.plan import RunTerms
+from arena.runs.remote import LocalServer, RemoteServer, Server
 from arena.runs.sandbox import (
     BWRAP_SANDBOX,
     NO_SANDBOX,

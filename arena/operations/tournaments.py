@@ -7,9 +7,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from arena.operator.requests import OperationHandler, SendEvent
@@ -23,10 +22,11 @@ from arena.operator.tournaments import (
 )
 from arena.processes.bot_commands import check_names
 from arena.ratings.tournament_pairing import Pairing
+from arena.runs.connected import ConnectedPlayers
 from arena.runs.contestants import Contestant
 from arena.runs.job import MatchReport
 from arena.runs.plan import Plan, RunTerms
-from arena.runs.play_request import PlayReply, PlayRequest, report_assigned
+from arena.runs.play_request import PlayReply, PlayRequest
 from arena.runs.run import play_run
 from arena.runs.schedule_limits import (
     MAX_ROUNDS,
@@ -58,39 +58,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("arena.tournaments")
 
 
-class ConnectedPlayers:
-    """Plays the matches of a run among bots that are connected to this server, or that do not connect in time."""
+class ServerPlayers(ConnectedPlayers):
+    """Plays the matches of a run among the bots that are connected to this server."""
 
     def __init__(self, arena: Arena, plan: Plan, wait_s: float) -> None:
+        super().__init__(plan, wait_s, default_concurrency(len(plan.contestants)))
         self._arena = arena
-        self._plan = plan
-        self._wait_s = wait_s
-        self.under_way: set[asyncio.Task[MatchReport]] = set()
-        """The tasks of the matches that are played, or wait for their bots."""
 
-    async def play(self, matches: Sequence[Pairing]) -> AsyncGenerator[Sequence[MatchReport], None]:
-        """Play matches, and yield their reports as they end (see `RunPlayers`)."""
-        waiting = iter(matches)
-        concurrency = default_concurrency(len(self._plan.contestants))
-        try:
-            while True:
-                for match in islice(waiting, concurrency - len(self.under_way)):
-                    self.under_way.add(asyncio.create_task(self._play_match(match)))
-                if not self.under_way:
-                    return
-                ended, self.under_way = await asyncio.wait(self.under_way, return_when=asyncio.FIRST_COMPLETED)
-                yield [task.result() for task in ended if task.exception() is None]
-                for task in ended:
-                    task.result()
-        finally:
-            for task in self.under_way:
-                task.cancel()
-            await asyncio.gather(*self.under_way, return_exceptions=True)
-            self.under_way = set()
-
-    async def _play_match(self, pairing: Pairing) -> MatchReport:
-        request = PlayRequest.from_plan(self._plan, pairing, self._wait_s)
-        return report_assigned(await play_assigned(self._arena, request, self._plan.game_of(pairing)))
+    async def ask(self, request: PlayRequest) -> ClosedMatch:
+        return await play_assigned(self._arena, request, load_game(request.game, request.config))
 
 
 class UnratedLedger:
@@ -132,7 +108,7 @@ class _ServerRun:
     """A tournament of the server. `fault` describes the fault that has stopped it, if any."""
 
     plan: Plan
-    players: ConnectedPlayers
+    players: ServerPlayers
     task: asyncio.Task[None] | None = None
     fault: str | None = None
 
@@ -182,7 +158,7 @@ class TournamentRunner:
         played = await store.read(tournament_results, tournament)
         if await store.read(is_finished, tournament):
             raise UsageFault(f"the tournament {tournament} was played to its end: another seed plays new matches")
-        run = self._runs[tournament] = _ServerRun(plan, ConnectedPlayers(self._arena, plan, request.wait_s))
+        run = self._runs[tournament] = _ServerRun(plan, ServerPlayers(self._arena, plan, request.wait_s))
         run.task = self._arena.background.start(self._play(run))
         log.info("the tournament %s begins: %s", tournament, request.game)
         return TournamentStarted(tournament=tournament, played=len(played))

@@ -8,10 +8,8 @@ from msgspec import Struct
 
 from arena.operator.requests import Request
 from arena.ratings.tournament_pairing import Pairing
-from arena.runs.job import MatchReport
 from arena.runs.plan import Plan
 from protocol.messages import Clock
-from protocol.reasons import NO_SHOW
 from referee.footer import ClosedMatch
 from referee.record import Footer
 from referee.result import Result
@@ -69,9 +67,3 @@ class PlayReply(Struct, frozen=True, kw_only=True):
 
     def to_closed(self) -> ClosedMatch:
         return ClosedMatch(self.result, tuple(line.encode() for line in self.lines), self.footer, self.failures)
-
-
-def report_assigned(closed: ClosedMatch) -> MatchReport:
-    """Return the report of a match between connected bots. A bot that did not appear for it has failed, too."""
-    absent = {at: "it was not there" for at, seat in enumerate(closed.result.seats) if seat.reason == NO_SHOW}
-    return MatchReport(closed, failures={**closed.failures, **absent})

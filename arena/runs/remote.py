@@ -1,81 +1,96 @@
-"""Matches between bots that are connected to a running server and run by their owners."""
+"""Players that are connected to another process: a running server, which an operator may ask for matches."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, aclosing
+from math import ceil
+from pathlib import Path
+from typing import TypeAlias
 
+from msgspec import Struct
+
+from arena.operator.channel import MAX_PENDING_REQUESTS
 from arena.operator.client import NoServer, NoServerAnswer, OperatorConnection, connect_to_folder, connect_to_url
 from arena.ratings.tournament_pairing import Pairing
-from arena.runs.job import Aborted, LocalServer, MatchJob, MatchReport, Server
-from arena.runs.play_request import PlayReply, PlayRequest, report_assigned
-from machine import event_loop
-from protocol.errors import Fault
+from arena.runs.connected import ConnectedPlayers
+from arena.runs.job import MatchReport, measure_luck
+from arena.runs.plan import Plan
+from arena.runs.play_request import PlayReply, PlayRequest
+from referee.footer import ClosedMatch
 
 RETRY_DELAY_S = 2.0
 """Seconds between two attempts to reach a server."""
 
-_client_by_run: dict[str, RemoteClient] = {}
-"""The clients of this process, by the key of the tournament's run that uses them."""
-_clients_lock = threading.Lock()
+
+class RemoteServer(Struct, frozen=True):
+    """A running server whose bots play the matches: its URL and the operator's token."""
+
+    url: str
+    token: str
 
 
-def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport | Aborted:
-    """Play a match on a server, which may restart meanwhile. Return the match's report, or the reason why the
-    tournament can play no further match.
+class LocalServer(Struct, frozen=True):
+    """A running server on this machine, named by its data folder, because its address may change with each start."""
+
+    folder: Path
+
+
+Server: TypeAlias = RemoteServer | LocalServer
+
+
+class RemotePlayers(ConnectedPlayers):
+    """Plays the matches of a run among the bots of a running server, which may restart meanwhile.
+
+    The server must be back within `wait_s` seconds. Luck is measured by the value function `value`, unless it is None.
     """
-    with _clients_lock:
-        if job.key not in _client_by_run:
-            _client_by_run[job.key] = RemoteClient(server)
-        line = _client_by_run[job.key]
-    request, down_since = PlayRequest.from_plan(job.plan, pairing, job.connect_timeout_s), 0.0
-    while True:
+
+    def __init__(self, server: Server, plan: Plan, wait_s: float, concurrency: int, value: str | None) -> None:
+        super().__init__(plan, wait_s, concurrency)
+        self._value = value
+        self._links = [_ServerLink(server) for _ in range(ceil(concurrency / MAX_PENDING_REQUESTS))]
+        self._free = self._links * MAX_PENDING_REQUESTS
+        """The links, each as often as it takes further requests."""
+
+    async def play(self, matches: Sequence[Pairing]) -> AsyncGenerator[Sequence[MatchReport], None]:
+        """Play matches, and yield their reports as they end (see `RunPlayers`)."""
         try:
-            closed = line.ask(request).to_closed()
-        except (NoServer, NoServerAnswer) as fault:
-            down_since = down_since or time.monotonic()
-            if time.monotonic() - down_since > job.connect_timeout_s:
-                return Aborted(fault)
-            time.sleep(RETRY_DELAY_S)
-        except Fault as fault:
-            return Aborted(fault)
-        else:
-            return report_assigned(closed)
+            async with aclosing(super().play(matches)) as ended:
+                async for reports in ended:
+                    yield [await asyncio.to_thread(measure_luck, report, self._value) for report in reports]
+        finally:
+            for link in self._links:
+                await link.close()
+
+    async def ask(self, request: PlayRequest) -> ClosedMatch:
+        """Have the server play a match. While it is away, try again. Raise `Fault` if it refuses the match."""
+        clock = asyncio.get_running_loop().time
+        link, down_since = self._free.pop(), 0.0
+        try:
+            while True:
+                try:
+                    return (await link.ask(request)).to_closed()
+                except (NoServer, NoServerAnswer):
+                    down_since = down_since or clock()
+                    if clock() - down_since > self._wait_s:
+                        raise
+                    await asyncio.sleep(RETRY_DELAY_S)
+        finally:
+            self._free.append(link)
 
 
-def close_run(key: str) -> None:
-    """Close the connection that this process has for a run of a tournament."""
-    line = _client_by_run.pop(key, None)
-    if line is not None:
-        line.close()
-
-
-class RemoteClient:
-    """A client of a server, with one connection for all matches. A connection for each match would exceed the limits.
-
-    It connects at the first request, and again after the connection is lost. Its event loop runs in a thread of its
-    own, so that pings are answered between requests.
-    """
+class _ServerLink:
+    """A connection to a server for many requests. It is made at the first one, and again after it was lost."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._held = AsyncExitStack()
         self._operator: OperatorConnection | None = None
         self._connecting = asyncio.Lock()
-        self._loop = event_loop.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="operator", daemon=True).start()
 
-    def ask(self, request: PlayRequest) -> PlayReply:
+    async def ask(self, request: PlayRequest) -> PlayReply:
         """Send a request and return the reply. Raise the errors of `OperatorConnection.ask` and `connect_to_folder`."""
-        return asyncio.run_coroutine_threadsafe(self._ask(request), self._loop).result()
-
-    def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._held.aclose(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-
-    async def _ask(self, request: PlayRequest) -> PlayReply:
         at = self._server
         async with self._connecting:
             if self._operator is None:
@@ -86,6 +101,9 @@ class RemoteClient:
             return await operator.ask(request, PlayReply)
         except NoServerAnswer:
             if self._operator is operator:
-                self._operator = None
-                await self._held.aclose()
+                await self.close()
             raise
+
+    async def close(self) -> None:
+        self._operator = None
+        await self._held.aclose()

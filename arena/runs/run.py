@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from contextlib import aclosing
@@ -28,10 +29,10 @@ class RunPlayers(Protocol):
 class RunLedger(Protocol):
     """The keeper of a run's results."""
 
-    async def missing(self) -> list[Pairing]:
+    def missing(self) -> Coroutine[Any, Any, list[Pairing]]:
         """Return the matches to play next, in schedule order; none if the run is over."""
 
-    async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
+    def hand_in(self, reports: Sequence[MatchReport]) -> Coroutine[Any, Any, bool]:
         """Keep the reports of matches that ended. Return whether more matches are needed."""
 
 
@@ -55,6 +56,18 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         result: T = end.value
         return result
     raise RuntimeError("a coroutine that should block has suspended")
+
+
+class ThreadLedger(NamedTuple):
+    """A ledger that blocks, for a run on an event loop: its work is done in a thread."""
+
+    ledger: RunLedger
+
+    async def missing(self) -> list[Pairing]:
+        return await asyncio.to_thread(lambda: run_blocking(self.ledger.missing()))
+
+    async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
+        return await asyncio.to_thread(lambda: run_blocking(self.ledger.hand_in(reports)))
 
 
 class HandIn(NamedTuple):

@@ -17,20 +17,14 @@ from socket import gethostname
 
 from arena.processes.warmup_notice import announce_warmups
 from arena.ratings.tournament_pairing import Pairing
-from arena.runs import remote
 from arena.runs.host_pool import host_pool
 from arena.runs.in_process import InProcessHost
-from arena.runs.job import Aborted, MatchJob, MatchReport, append_to_log
-from arena.store.luck_value import storable_luck
+from arena.runs.job import Aborted, MatchJob, MatchReport, append_to_log, measure_luck
 from machine import standard_streams
 from machine.source_digest import digest_of_all
 from machine.workers.local import WorkerPool, spread_chunks
-from measuring.luck import luck_of
 from protocol import VERSION
 from protocol.errors import ArenaFault, Fault, os_errors_as
-from protocol.reasons import VOID
-from referee.record import write_line
-from referee.record_reader import read_record
 
 IN_PROCESS_LOG_NAME = "in-process.log"
 """The name of the log of all in-process bots. They share it, because it is unknown which of them prints a line."""
@@ -94,7 +88,7 @@ def referee_matches(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchRepo
         with _match_player(job) as play_match:
             for match in matches:
                 reply = play_match(match)
-                done.append(_with_luck(reply, job.value) if isinstance(reply, MatchReport) else reply)
+                done.append(measure_luck(reply, job.value) if isinstance(reply, MatchReport) else reply)
                 if isinstance(reply, Aborted):
                     break
     except Fault as fault:
@@ -104,7 +98,6 @@ def referee_matches(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchRepo
 
 def _release_bots(key: str) -> None:
     """Release the bots that this process keeps for a run of a tournament, even if they are playing."""
-    remote.close_run(key)
     if host_pool.cache_info().currsize:
         host_pool().close_run(key)
 
@@ -112,9 +105,6 @@ def _release_bots(key: str) -> None:
 @contextmanager
 def _match_player(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
     """Yield a function that plays a match of a job, on a host that only this thread uses."""
-    if job.server is not None:
-        yield partial(remote.play_match, job.server, job)
-        return
     if not job.in_process:
         with host_pool().reserve_host(job) as play_match:
             yield play_match
@@ -134,11 +124,3 @@ def _redirect_output(log: Path) -> None:
             sys.stdout = sys.stderr = log.open(
                 "a", buffering=1, encoding="utf-8", errors=standard_streams.ENCODING_ERRORS
             )
-
-
-def _with_luck(report: MatchReport, value: str | None) -> MatchReport:
-    closed = report.closed
-    if value is None or closed.result.reason == VOID:
-        return report
-    luck = luck_of(read_record(b"".join((*closed.lines, write_line(closed.footer))), closed.result.match), value)
-    return report._replace(luck=storable_luck(luck))
