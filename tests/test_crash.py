@@ -19,7 +19,7 @@ from arena.ratings.tournament_pairing import Pairing
 from arena.runs.contestants import parse_contestants
 from arena.runs.job import MatchJob, MatchReport
 from arena.runs.plan import Plan
-from arena.runs.run import Progress, play_run, run_blocking
+from arena.runs.run import Progress
 from arena.runs.sandbox import BotEnvironment
 from arena.runs.workers import WorkerPlayers
 from commands import FAULTY, REPOSITORY, call, faulty, passing
@@ -197,7 +197,7 @@ def play(
     stopped = None
     try:
         with process_pool(1) as crew:
-            run_blocking(play_run(WorkerPlayers(job, crew), Kept(plan, reports)))
+            WorkerPlayers(job, crew).play_run(Kept(plan, reports))
     except BotCrashed as fault:
         stopped = fault
     return [one.result for one in reports], [note for one in reports for note in one.notes], stopped

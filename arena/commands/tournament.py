@@ -24,14 +24,13 @@ from arena.runs.job import MatchJob, MatchReport
 from arena.runs.plan import Plan
 from arena.runs.remote import RemotePlayers
 from arena.runs.result_writer import Goal, RatedLedger, load_pending_reports, luck_by_match
-from arena.runs.run import Progress, ThreadLedger, play_run, run_blocking
+from arena.runs.run import Progress
 from arena.runs.sandbox import BotEnvironment
 from arena.runs.sandbox_users import reserved_users
 from arena.runs.workers import WorkerPlayers
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament, tournament_randomness
-from machine import event_loop
 from machine.console import Console
 from machine.log_output import configure_logging
 from machine.source_digest import digest_of_all
@@ -117,11 +116,7 @@ class TournamentRun(NamedTuple):
                 self.console.print(note, soft_wrap=True)
             on_change()
 
-        ledger = RatedLedger(self.store, progress, on_stored, goal)
-        if isinstance(self.players, RemotePlayers):
-            event_loop.run(play_run(self.players, ThreadLedger(ledger)))
-        else:
-            run_blocking(play_run(self.players, ledger))
+        self.players.play_run(RatedLedger(self.store, progress, on_stored, goal))
 
 
 @contextmanager

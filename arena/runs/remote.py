@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from math import ceil
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -18,6 +18,8 @@ from arena.runs.connected import ConnectedPlayers
 from arena.runs.job import MatchReport, measure_luck
 from arena.runs.plan import Plan
 from arena.runs.play_request import PlayReply, PlayRequest
+from arena.runs.run import RunLedger, play_run, run_blocking
+from machine import event_loop
 from referee.footer import ClosedMatch
 
 RETRY_DELAY_S = 2.0
@@ -53,6 +55,10 @@ class RemotePlayers(ConnectedPlayers):
         self._free = self._links * MAX_PENDING_REQUESTS
         """The links, each as often as it takes further requests."""
 
+    def play_run(self, ledger: RunLedger) -> None:
+        """Play a run on an event loop of its own. The ledger blocks, and so works in a thread."""
+        event_loop.run(play_run(self, _ThreadLedger(ledger)))
+
     async def play(self, matches: Sequence[Pairing]) -> AsyncGenerator[Sequence[MatchReport], None]:
         """Play matches, and yield their reports as they end (see `RunPlayers`)."""
         try:
@@ -78,6 +84,18 @@ class RemotePlayers(ConnectedPlayers):
                     await asyncio.sleep(RETRY_DELAY_S)
         finally:
             self._free.append(link)
+
+
+class _ThreadLedger(NamedTuple):
+    """A ledger that blocks, with its work done in a thread."""
+
+    ledger: RunLedger
+
+    async def missing(self) -> list[Pairing]:
+        return await asyncio.to_thread(lambda: run_blocking(self.ledger.missing()))
+
+    async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
+        return await asyncio.to_thread(lambda: run_blocking(self.ledger.hand_in(reports)))
 
 
 class _ServerLink:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from contextlib import aclosing
@@ -56,18 +55,6 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         result: T = end.value
         return result
     raise RuntimeError("a coroutine that should block has suspended")
-
-
-class ThreadLedger(NamedTuple):
-    """A ledger that blocks, for a run on an event loop: its work is done in a thread."""
-
-    ledger: RunLedger
-
-    async def missing(self) -> list[Pairing]:
-        return await asyncio.to_thread(lambda: run_blocking(self.ledger.missing()))
-
-    async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
-        return await asyncio.to_thread(lambda: run_blocking(self.ledger.hand_in(reports)))
 
 
 class HandIn(NamedTuple):

@@ -20,6 +20,7 @@ from arena.ratings.tournament_pairing import Pairing
 from arena.runs.host_pool import host_pool
 from arena.runs.in_process import InProcessHost
 from arena.runs.job import Aborted, MatchJob, MatchReport, append_to_log, measure_luck
+from arena.runs.run import RunLedger, play_run, run_blocking
 from machine import standard_streams
 from machine.source_digest import digest_of_all
 from machine.workers.local import WorkerPool, spread_chunks
@@ -40,6 +41,10 @@ class WorkerPlayers:
     def __init__(self, job: MatchJob, pool: WorkerPool) -> None:
         self._job = job
         self._pool = pool
+
+    def play_run(self, ledger: RunLedger) -> None:
+        """Play a run, and block meanwhile."""
+        run_blocking(play_run(self, ledger))
 
     async def play(self, matches: Sequence[Pairing]) -> AsyncGenerator[Sequence[MatchReport], None]:
         """Play matches, and yield their reports as they end (see `RunPlayers`). Block meanwhile.
