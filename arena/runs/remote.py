@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -57,17 +57,22 @@ class RemotePlayers(ConnectedPlayers):
 
     def play_run(self, ledger: RunLedger) -> None:
         """Play a run on an event loop of its own. The ledger blocks, and so works in a thread."""
-        event_loop.run(play_run(self, _ThreadLedger(ledger)))
 
-    async def play(self, matches: Sequence[Pairing]) -> AsyncGenerator[Sequence[MatchReport], None]:
-        """Play matches, and yield their reports as they end (see `RunPlayers`)."""
-        try:
-            async with aclosing(super().play(matches)) as ended:
-                async for reports in ended:
-                    yield [await asyncio.to_thread(measure_luck, report, self._value) for report in reports]
-        finally:
-            for link in self._links:
-                await link.close()
+        async def play() -> None:
+            try:
+                await play_run(self, _ThreadLedger(ledger))
+            finally:
+                await self.close()
+
+        event_loop.run(play())
+
+    async def close(self) -> None:
+        """Close the connections to the server."""
+        for link in self._links:
+            await link.close()
+
+    async def _play_match(self, pairing: Pairing) -> MatchReport:
+        return await asyncio.to_thread(measure_luck, await super()._play_match(pairing), self._value)
 
     async def ask(self, request: PlayRequest) -> ClosedMatch:
         """Have the server play a match. While it is away, try again. Raise `Fault` if it refuses the match."""

@@ -136,6 +136,7 @@ async def test_a_server_that_was_started_again_is_found_by_its_folder(
             async with hosting(tmp_path):
                 (report,) = await anext(played)
             assert (report.result.place, report.result.reason) == (match.place, "void")
+    await players.close()
 
 
 @pytest.mark.parametrize(
