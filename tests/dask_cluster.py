@@ -48,5 +48,5 @@ def cluster(workers: int = 2, **variables: str) -> Iterator[str]:
 
 
 def environ() -> dict[str, str]:
-    """With the tests' modules for those who work."""
-    return {**os.environ, "PYTHONPATH": str(TESTS)}
+    """With this project's modules and the tests' for those who work."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])}

@@ -1,6 +1,6 @@
 """A bot that looks around and takes what it can get, prints what it got as a line of JSON, and then plays on.
 
-HUNT says what there is to be had: see tests/test_sandbox.py.
+HUNT says what there is to be had: see tests/arena/runs/test_sandbox.py.
 """
 
 from __future__ import annotations

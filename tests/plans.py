@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from arena.tournament.contestants import Contestant
-from arena.tournament.plan import Plan
+from arena.runs.contestants import Contestant
+from arena.runs.plan import Plan
 from protocol.games import load_game
 from protocol.messages import Clock
 

@@ -6,7 +6,7 @@ from pathlib import Path, PureWindowsPath
 
 import pytest
 
-from arena.tournament.contestants import make_in_process_spec, parse_contestants
+from arena.runs.contestants import make_in_process_spec, parse_contestants
 from commands import call
 from machine.command_words import split_command
 from protocol.bot_launch import bot_name_of, parse_bot_file, parse_bot_spec, split_bot_word

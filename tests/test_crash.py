@@ -10,16 +10,18 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from arena.processes.process import BotCrashed
-from arena.tournament.contestants import parse_contestants
-from arena.tournament.dispatch import play_matches as tournament_play
-from arena.tournament.job import MatchJob, MatchReport
-from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BotEnvironment
+from arena.ratings.tournament_pairing import Pairing
+from arena.runs.contestants import parse_contestants
+from arena.runs.job import MatchJob, MatchReport
+from arena.runs.plan import Plan
+from arena.runs.run import Progress
+from arena.runs.sandbox import BotEnvironment
+from arena.runs.workers import WorkerPlayers
 from commands import FAULTY, REPOSITORY, call, faulty, passing
 from conftest import free_port
 from machine.workers.local import process_pool
@@ -161,6 +163,20 @@ def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path:
 # Bots that are away, with less patience than the command has
 
 
+class Kept(NamedTuple):
+    """Keeps the reports of a run in a list."""
+
+    plan: Plan
+    reports: list[MatchReport]
+
+    async def missing(self) -> list[Pairing]:
+        return Progress(self.plan, [report.result for report in self.reports]).missing()
+
+    async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
+        self.reports.extend(reports)
+        return True
+
+
 def play(
     folder: Path, words: Sequence[str], connect_timeout: float, rounds: int = 2, bank_s: int = 60
 ) -> tuple[list[Result], list[str], BaseException | None]:
@@ -181,8 +197,7 @@ def play(
     stopped = None
     try:
         with process_pool(1) as crew:
-            for ready in tournament_play(job, plan.schedule(()), crew):
-                reports += ready
+            WorkerPlayers(job, crew).play_run(Kept(plan, reports))
     except BotCrashed as fault:
         stopped = fault
     return [one.result for one in reports], [note for one in reports for note in one.notes], stopped

@@ -33,7 +33,7 @@ from machine.subprocesses import die_with_parent
 MAX_REQUEST_BYTES = 2**20
 DESCRIPTORS = 4
 """Standard input, output and error of the program, and the socket on which its caller hears of it."""
-PACKAGES = ("arena.commands", "arena.processes", "arena.tournament", "bots.client", "bots.commands", "protocol.games")
+PACKAGES = ("arena.commands", "arena.processes", "arena.runs", "bots.client", "bots.commands", "protocol.games")
 """Whole packages that commands import when they are called. None of them imports numpy or numba."""
 MODULES = (
     "arena.cli",

@@ -8,11 +8,12 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from arena.commands.settings import database_url
+from arena.store.answer_limit import server_timeouts
 from arena.store.data_folder import DataFolderInUse, is_held, lock, restrict_to_owner
 from arena.store.database import Database
 from arena.store.database_url import open_database_url
 from arena.store.nodes import live_nodes
-from arena.store.store import Reader
+from arena.store.store import Reader, Store
 from machine.terminal import say
 from protocol.display import list_first
 from protocol.errors import ArenaFault
@@ -37,6 +38,13 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
             names = ", ".join(map(str, open_to_others))
             say(f"arena: other users could read these until now; now only you can: {names}", err=True)
         yield where
+
+
+@contextmanager
+def open_data_dir(data: Path, db: str | None) -> Iterator[Store]:
+    """Do what `hold_data_dir` does, and yield the opened store of its database."""
+    with hold_data_dir(data, db) as where, closing(Store.open(open_database_url(where, server_timeouts()))) as store:
+        yield store
 
 
 def find_free_data_dir(data: Path) -> Path:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from math import floor, log10
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from arena.commands.data_dir import find_free_data_dir, hold_data_dir
+from arena.commands.data_dir import find_free_data_dir, open_data_dir
 from arena.commands.output import terminal_columns, write_document
 from arena.commands.settings import database_url
 from arena.commands.sprt_display import Display, format_findings, summarise_findings
@@ -23,19 +22,18 @@ from arena.commands.tournament import TournamentRun, tournament_run
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format, read_sets
 from arena.commands.tournament_report import print_uncontested_losses
 from arena.ratings.tournament_pairing import TEST_FORMAT
+from arena.runs.job import MatchReport
+from arena.runs.plan import Plan
+from arena.runs.result_writer import luck_of_records
+from arena.runs.schedule_limits import MAX_ROUNDS
 from arena.sprt.evidence import Evidence, Question, TestedMatch
 from arena.sprt.hypotheses import hypotheses_of
 from arena.sprt.summary import find_warnings, format_conclusion, format_expected_length, format_joint_conclusion
-from arena.store.answer_limit import server_timeouts
 from arena.store.database_url import open_database_url
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import find_seeds, finish_tournament
-from arena.tournament.job import MatchReport
-from arena.tournament.plan import Plan
-from arena.tournament.result_writer import luck_of_records
-from arena.tournament.schedule_limits import MAX_ROUNDS
 from machine.console import Console
 from machine.terminal import say
 from measuring.sequential import Verdict
@@ -109,10 +107,7 @@ def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple
     options = against[0][0].options
     if options.seed is not None:
         return [*against]
-    with (
-        hold_data_dir(options.data, options.db) as where,
-        closing(Store.open(open_database_url(where, server_timeouts()))) as store,
-    ):
+    with open_data_dir(options.data, options.db) as store:
         stored = store.read(find_seeds, [setup.key for setup, _ in against])
     if stored.open is None and stored.finished is not None:
         say(f"arena: an equal test is finished, --seed {stored.finished} shows it; this is a new one", err=True)
@@ -219,29 +214,31 @@ def read_samples(store: Store, plan: Plan, value: str | None = None) -> Iterable
 
 def play_on(run: TournamentRun, evidence: Evidence) -> None:
     """Play until the test is decided or all its matches are played. Matches after the deciding match do not count."""
-    missing = run.plan.schedule(())[len(evidence.matches) :]
     display = Display(run, evidence)
     try:
         with display:
-            for reports in run.play(missing, run.save_pending):
-                run.finish(_take_reports(evidence, reports))
-                display.update()
-                if evidence.verdict is not None:
-                    break
+            run.play(run.progress(), display.update, Decision(evidence))
     except KeyboardInterrupt:
         say(f"arena: stopped after {summarise_findings(evidence.findings())}; the same command continues", err=True)
         raise
 
 
-def _take_reports(evidence: Evidence, reports: Iterable[MatchReport]) -> list[MatchReport]:
-    """Add reports of matches to the evidence until the test is decided. Return the reports that were added."""
-    needed = []
-    for report in reports:
-        if evidence.verdict is not None:
-            break
-        evidence.add_matches([TestedMatch(report.result, None if report.luck is None else report.luck.by_seat)])
-        needed.append(report)
-    return needed
+class Decision(NamedTuple):
+    """The goal of a test: the evidence that decides it."""
+
+    evidence: Evidence
+
+    @property
+    def is_reached(self) -> bool:
+        return self.evidence.verdict is not None
+
+    def take(self, reports: Sequence[MatchReport]) -> Sequence[MatchReport]:
+        """Add reports of matches to the evidence until the test is decided. Return the reports that were added."""
+        before = len(self.evidence.matches)
+        self.evidence.add_matches(
+            TestedMatch(report.result, None if report.luck is None else report.luck.by_seat) for report in reports
+        )
+        return reports[: len(self.evidence.matches) - before]
 
 
 def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
@@ -270,7 +267,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
     question = Question(hypotheses=asked, value=_choose_value(options, setup.rules))
     told = msgspec.to_builtins(question) | ({"against": sorted(options.against)} if options.against else {})
     own = {"rounds": rounds if fixed else None, "test": told}
-    return replace(setup, arguments=setup.arguments | own), question
+    return replace(setup, further={**setup.further, **own}), question
 
 
 def _with_copies(options: SprtOptions) -> SprtOptions:

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from arena.commands.output import format_endings
 from arena.commands.tournament import TournamentRun
+from arena.runs.plan import Plan
 from arena.sprt.evidence import Evidence, Findings
 from arena.sprt.summary import format_llr, format_units
-from arena.tournament.plan import Plan
 from machine.terminal import say
 from measuring import score_format
 from measuring.elo import Comparison

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from math import floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,16 +17,16 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from arena.commands.data_dir import hold_data_dir
+from arena.commands.data_dir import open_data_dir
 from arena.commands.output import format_table, terminal_columns, write_document
 from arena.commands.sprt import SprtOptions, in_free_folder, play_on, read_options, read_samples
 from arena.commands.tournament import tournament_run
 from arena.commands.tournament_options import TournamentSetup
+from arena.runs.plan import place_of
+from arena.runs.schedule_limits import MAX_ROUNDS
 from arena.sprt.evidence import Evidence, Question
 from arena.sprt.pilot import RAW_NAME, TestForecast, forecast_by_value, pair_means
 from arena.sprt.summary import format_amount
-from arena.store.answer_limit import server_timeouts
-from arena.store.database_url import open_database_url
 from arena.store.result_queries import RecordRemoved, record_of, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import (
@@ -35,8 +35,6 @@ from arena.store.tournament_state import (
     finish_tournament,
     tournament_randomness,
 )
-from arena.tournament.plan import place_of
-from arena.tournament.schedule_limits import MAX_ROUNDS
 from machine.console import Console
 from machine.input_file import read_bytes
 from machine.terminal import say
@@ -94,7 +92,7 @@ def run_plan(options: SprtOptions) -> None:
     if setup.rules.seats > 2:
         raise UsageFault(f"--plan is for two seats: {setup.rules.name} has {setup.rules.seats} under this config")
     assert question.hypotheses is not None
-    most = setup.options.rounds
+    most = setup.rounds
     pilot = (
         _read_pilot_file(options.pilot, setup)
         if options.pilot is not None
@@ -143,18 +141,15 @@ def _without_varying_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _find_or_play_pilot(options: SprtOptions, setup: TournamentSetup, question: Question) -> Pilot:
     """Return the pairs of an earlier test in the data folder, else play a pilot."""
-    with (
-        hold_data_dir(setup.options.data, setup.options.db) as where,
-        closing(Store.open(open_database_url(where, server_timeouts()))) as store,
-    ):
+    with open_data_dir(setup.options.data, setup.options.db) as store:
         former = _find_former_test(store, setup)
         if former is not None:
             said = f"an earlier test of these bots, seed {former.seed}, id {former.id}"
             return Pilot(_scores_by_value(store, former.id, former.seed, setup, question), said)
     pairs = PILOT_PAIRS if options.pairs is None else options.pairs
-    arguments = {**setup.arguments, "rounds": pairs, "test": "pilot"}
+    further = {**setup.further, "rounds": pairs, "test": "pilot"}
     seed = None if options.seed is None else f"{options.seed}-pilot"  # its games are not to be those of the test
-    played = replace(setup, options=replace(setup.options, rounds=pairs, seed=seed), arguments=arguments)
+    played = replace(setup, options=replace(setup.options, seed=seed), rounds=pairs, further=further)
     with tournament_run(played, None) as test:
         evidence = Evidence((test.plan.names[0], test.plan.names[1]), Question(hypotheses=None, value=None))
         evidence.add_matches(read_samples(test.store, test.plan))
@@ -183,8 +178,8 @@ def _scores_by_value(
     """Return the scores of a tournament's pairs: raw, and by value function with luck removed."""
     results = store.read(tournament_results, tournament)
     rounds = 1 + max((place_of(result) for result in results), default=0) // setup.rules.seats
-    of_them = replace(setup, options=replace(setup.options, rounds=rounds))
-    results = of_them.plan(tournament, seed, *store.read(tournament_randomness, tournament)).with_plan_names(results)
+    randomness = store.read(tournament_randomness, tournament)
+    results = replace(setup, rounds=rounds).plan(tournament, seed, *randomness).with_plan_names(results)
     luck: dict[str, dict[str, float]] = {value: {} for value in _value_names(setup, question)}
     for result in results:
         record = None if result.reason == VOID else _record(store, result.match)

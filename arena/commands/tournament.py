@@ -10,35 +10,34 @@ import os
 import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as ProgressBar
 
-from arena.commands.data_dir import hold_data_dir
+from arena.commands.data_dir import open_data_dir
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_options
 from arena.commands.tournament_report import Report
-from arena.processes.warmup_notice import announce_warmups
-from arena.ratings.tournament_pairing import Pairing
-from arena.store.answer_limit import server_timeouts
-from arena.store.database_url import open_database_url
+from arena.runs.job import MatchJob, MatchReport
+from arena.runs.plan import Plan
+from arena.runs.remote import RemotePlayers
+from arena.runs.result_writer import Goal, RatedLedger, load_pending_reports, luck_by_match
+from arena.runs.run import Progress
+from arena.runs.sandbox import BotEnvironment
+from arena.runs.sandbox_users import reserved_users
+from arena.runs.workers import WorkerPlayers
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament, tournament_randomness
-from arena.tournament.dispatch import play_matches
-from arena.tournament.job import MatchJob, MatchReport
-from arena.tournament.plan import Plan, place_of
-from arena.tournament.result_writer import load_pending_reports, luck_by_match, save_pending_reports, store_reports
-from arena.tournament.sandbox import BotEnvironment
-from arena.tournament.sandbox_users import reserved_users
 from machine.console import Console
 from machine.log_output import configure_logging
 from machine.source_digest import digest_of_all
 from machine.subprocesses import keep_private
 from machine.terminal import say
 from machine.workers.cluster import cluster_pool
-from machine.workers.local import WorkerPool, process_pool
+from machine.workers.local import process_pool
 from measuring.value_registry import default_value_names
 from protocol.display import format_count
 from referee.result import Result
@@ -62,104 +61,62 @@ def run(options: TournamentOptions) -> None:
 
 def _play(tournament: TournamentRun) -> list[Result]:
     plan, store = tournament.plan, tournament.store
-    played = plan.with_plan_names(store.read(tournament_results, plan.id))
-    pending = {place_of(report.result) for report in tournament.pending()}
-    before = len(played) + len(pending)
-    if before:
-        again = "" if before < plan.match_count else ": another --seed or --data plays new ones"
-        said = f"{before} of {format_count(plan.match_count, 'match was', 'matches were')} played before{again}"
-        say(f"arena: {said}", err=True)
-    if len(played) < plan.match_count:
-        _play_missing(tournament, list(played), pending)
+    progress = tournament.progress()
+    if progress.played:
+        again = "" if progress.played < plan.match_count else ": another --seed or --data plays new ones"
+        matches = format_count(plan.match_count, "match was", "matches were")
+        say(f"arena: {progress.played} of {matches} played before{again}", err=True)
+    if len(progress.results) < plan.match_count:
+        _play_missing(tournament, progress)
         store.write(finish_tournament, plan.id)
-    return plan.with_plan_names(store.read(tournament_results, plan.id))
+    return tournament.results()
 
 
-def _play_missing(tournament: TournamentRun, results: list[Result], pending: set[int]) -> None:
-    """Play and store the missing matches of a tournament, with a progress bar.
-
-    `pending` has the schedule places of the matches that are stored but not rated yet.
-    """
+def _play_missing(tournament: TournamentRun, progress: Progress) -> None:
+    """Play and store the missing matches of a tournament, with a progress bar."""
     plan = tournament.plan
-    bar = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("matches"))
-    progress = Progress(*bar, TimeRemainingColumn(), console=tournament.console)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("matches"))
+    bar = ProgressBar(*columns, TimeRemainingColumn(), console=tournament.console)
     # The description stays until the first match is over: bots may take half a minute to compile the first time.
-    task = progress.add_task(
-        f"{plan.rules.name}: bots get ready", total=plan.match_count, completed=len(results) + len(pending)
-    )
-
-    def show() -> None:
-        progress.update(task, completed=len(results) + len(pending), description=plan.rules.name)
-
-    def save_pending(reports: Sequence[MatchReport]) -> None:
-        tournament.save_pending(reports)
-        pending.update(place_of(report.result) for report in reports)
-        show()
-
+    task = bar.add_task(f"{plan.rules.name}: bots get ready", total=plan.match_count, completed=progress.played)
     try:
-        with progress:
-            while missing := _missing_pairings(plan, results):
-                for reports in tournament.play(missing, save_pending):
-                    tournament.finish(reports)
-                    results += [report.result for report in reports]
-                    pending.difference_update(place_of(report.result) for report in reports)
-                    show()
+        with bar:
+            tournament.play(progress, lambda: bar.update(task, completed=progress.played, description=plan.rules.name))
     except KeyboardInterrupt:
         # Count what is stored: the signal may arrive between storing a match and noting it here.
-        stored = len(tournament.store.read(tournament_results, plan.id)) + len(tournament.pending())
         matches = format_count(plan.match_count, "match", "matches")
-        say(f"arena: stopped after {stored} of {matches}; the same command continues", err=True)
+        say(f"arena: stopped after {tournament.progress().played} of {matches}; the same command continues", err=True)
         raise
 
 
-def _missing_pairings(plan: Plan, results: Sequence[Result]) -> list[Pairing]:
-    done = set(map(place_of, results))
-    return [match for match in plan.schedule(sorted(results, key=place_of)) if match.place not in done]
-
-
 class TournamentRun(NamedTuple):
-    """The run of a tournament: its job, workers, store, and console."""
+    """The run of a tournament: its plan, who plays it, its store, and the console."""
 
-    job: MatchJob
-    workers: WorkerPool
+    plan: Plan
+    players: WorkerPlayers | RemotePlayers
     store: Store
     console: Console
 
-    @property
-    def plan(self) -> Plan:
-        """The plan of the tournament: its schedule, and the terms of each match."""
-        return self.job.plan
+    def results(self) -> list[Result]:
+        """Return the stored results of the tournament, with the bots' names in the plan."""
+        return self.plan.with_plan_names(self.store.read(tournament_results, self.plan.id))
 
-    def play(
-        self, matches: Sequence[Pairing], on_early: Callable[[Sequence[MatchReport]], object]
-    ) -> Iterator[Sequence[MatchReport]]:
-        """Play matches and yield their reports in the order of `matches`. Raise `ArenaFault` if a bot cannot go on.
+    def progress(self) -> Progress:
+        """Return the progress of the tournament according to the store."""
+        return Progress(self.plan, self.results(), load_pending_reports(self.store, self.plan.id))
 
-        The caller may stop at any time. If a match ends before an earlier one of `matches`, `on_early` receives its
-        report.
+    def play(self, progress: Progress, on_change: Callable[[], object], goal: Goal | None = None) -> None:
+        """Play and store the missing matches, or as many as the goal needs. Raise `ArenaFault` if a bot cannot go on.
+
+        Print the notes in the reports of matches. Then call `on_change`, whenever some were stored.
         """
-        with announce_warmups(self.job.logs) as enough:
-            for reports in play_matches(self.job, matches, self.workers, self.pending(), on_early):
-                enough.set()
-                yield reports
 
-    def pending(self) -> list[MatchReport]:
-        """Return the reports of stored matches that cannot be rated yet, because an earlier match is missing."""
-        return load_pending_reports(self.store, self.plan.id)
+        def on_stored(reports: Sequence[MatchReport]) -> None:
+            for note in (note for report in reports for note in report.notes):
+                self.console.print(note, soft_wrap=True)
+            on_change()
 
-    def save_pending(self, reports: Sequence[MatchReport]) -> None:
-        """Store matches that cannot be rated before an earlier match has ended. Print the notes in their reports."""
-        save_pending_reports(self.store, reports)
-        self._tell(reports)
-
-    def finish(self, reports: Sequence[MatchReport]) -> None:
-        """Store and rate matches in the order of their reports, and print the notes of the reports."""
-        store_reports(self.store, reports)
-        self._tell(reports)
-
-    def _tell(self, reports: Sequence[MatchReport]) -> None:
-        for note in (note for report in reports for note in report.notes):
-            self.console.print(note, soft_wrap=True)
+        self.players.play_run(RatedLedger(self.store, progress, on_stored, goal))
 
 
 @contextmanager
@@ -173,27 +130,30 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
     configure_logging("warning", "text")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = setup.options
-    with (
-        _sandbox_users(setup) as environment,
-        process_pool(setup.jobs) if options.dask is None else cluster_pool(options.dask) as workers,
-        hold_data_dir(options.data, options.db) as where,
-        closing(Store.open(open_database_url(where, server_timeouts()))) as store,
-    ):
+    with ExitStack() as held:
+        environment = held.enter_context(_sandbox_users(setup))
+        pool = process_pool(setup.jobs) if options.dask is None else cluster_pool(options.dask)
+        workers = held.enter_context(pool)
+        store = held.enter_context(open_data_dir(options.data, options.db))
         tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.randomness_key)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))
-        job = MatchJob(
-            key=secrets.token_hex(8),
-            plan=plan,
-            environment=environment,
-            logs=plan.log_folder(options.data).absolute(),
-            value=value,
-            connect_timeout_s=options.connect_timeout,
-            in_process=options.in_process,
-            strict=setup.strict,
-            sources=None if options.dask is None else digest_of_all(),
-            server=setup.server,
-        )
-        yield TournamentRun(job, workers, store, Console(stderr=True))
+        players: WorkerPlayers | RemotePlayers
+        if setup.server is not None:
+            players = RemotePlayers(setup.server, plan, options.connect_timeout, setup.jobs, value)
+        else:
+            job = MatchJob(
+                key=secrets.token_hex(8),
+                plan=plan,
+                environment=environment,
+                logs=plan.log_folder(options.data).absolute(),
+                value=value,
+                connect_timeout_s=options.connect_timeout,
+                in_process=options.in_process,
+                strict=setup.strict,
+                sources=None if options.dask is None else digest_of_all(),
+            )
+            players = WorkerPlayers(job, workers)
+        yield TournamentRun(plan, players, store, Console(stderr=True))
 
 
 @contextmanager

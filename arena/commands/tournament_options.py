@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,12 +14,12 @@ from arena.operator import credentials
 from arena.operator.client import no_server
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
 from arena.processes.launch_spec import allowed_environment
-from arena.store.database_url import open_database_url
-from arena.tournament.contestants import Contestant, parse_contestants
-from arena.tournament.in_process import check_bots
-from arena.tournament.job import CONNECT_TIMEOUT_S, LocalServer, RemoteServer, Server
-from arena.tournament.plan import Plan
-from arena.tournament.sandbox import (
+from arena.runs.contestants import Contestant, parse_contestants
+from arena.runs.in_process import check_bots
+from arena.runs.job import CONNECT_TIMEOUT_S
+from arena.runs.plan import RunTerms
+from arena.runs.remote import LocalServer, RemoteServer, Server
+from arena.runs.sandbox import (
     BWRAP_SANDBOX,
     NO_SANDBOX,
     SANDBOX_KINDS,
@@ -29,15 +28,14 @@ from arena.tournament.sandbox import (
     Sandbox,
     check_bubblewrap,
 )
-from arena.tournament.schedule_limits import MAX_ROUNDS, TOURNAMENT_FORMATS, check_size, default_concurrency
+from arena.runs.schedule_limits import MAX_ROUNDS, TOURNAMENT_FORMATS, check_size, default_concurrency
+from arena.store.database_url import open_database_url
 from machine.arguments import add_preset, read_clock, read_value
 from machine.cores import usable_cores, warn_of_excess
 from machine.output_file import why_not_writable
 from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import config_keys, load_game
-from protocol.games.base import Game
-from protocol.messages import Clock
 from protocol.names import is_bot_name
 from protocol.secret_text import strip_invisible
 
@@ -84,56 +82,20 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     """True if bots rank by raw results. The same tournament may be shown with and without this option."""
 
 
-class TournamentSetup(Struct, frozen=True, kw_only=True):
+class TournamentSetup(RunTerms, frozen=True, kw_only=True):
     """A tournament as its options define it. The bots are started here in `environment`, or are connected to `server`.
 
-    - `arguments` and the seed identify a tournament.
     - If `strict`, a bot that fails ends the run. Otherwise it forfeits its matches, and `failing` has the reason by
       bot.
     - Without a cluster, `jobs` processes of this machine play.
     """
 
     options: TournamentOptions
-    arguments: dict[str, Any]
-    rules: Game[Any, Any]
-    clock: Clock
-    contestants: tuple[Contestant, ...]
     strict: bool
     failing: Mapping[str, str]
     jobs: int
     environment: BotEnvironment
     server: Server | None
-
-    @property
-    def key(self) -> str:
-        """The arguments that identify the tournament, in canonical JSON."""
-        return _canonical(self.arguments)
-
-    @property
-    def randomness_key(self) -> str:
-        """The arguments that determine dice and seats if the seed is given, in canonical JSON.
-
-        The commands that start the bots are not among them.
-        """
-        played = {name: self.arguments[name] for name in ("game", "config", "format", "paired")}
-        return _canonical({**played, "names": [contestant.name for contestant in self.contestants]})
-
-    def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
-        """Return the plan of a tournament. `stem` is the stored text that its randomness is derived from, together with
-        the seed. `prefix` is the stored beginning of its match ids. Both default to `tournament`.
-        """
-        return Plan(
-            id=tournament,
-            seed=seed,
-            contestants=self.contestants,
-            rules=self.rules,
-            format=self.options.form,
-            rounds=self.options.rounds,
-            paired=self.options.paired,
-            clock=self.clock,
-            stem=stem,
-            prefix=prefix,
-        )
 
 
 def read_options(options: TournamentOptions) -> TournamentSetup:
@@ -158,25 +120,20 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
         bots = _connected_contestants(options, bot_settings)
     rules = load_game(options.game, game_config)
     check_size(rules, options.form, len(bots), options.rounds, paired=options.paired)
-    arguments = {
-        "bots": list(options.bots),
-        "settings": bot_settings,
-        "game": options.game,
-        "config": rules.config,
-        "format": options.form,
-        "rounds": options.rounds,
-        "paired": options.paired,
-        "clock": options.clock,
-        **({} if options.server is None else {"afar": True}),
-    }
     check_writable(options.to_json)
+    read_clock(options.clock)
     strict = len(bots) == 2 if options.strict is None else options.strict
     return TournamentSetup(
-        options=options,
-        arguments=arguments,
-        rules=rules,
-        clock=read_clock(options.clock),
+        words=options.bots,
         contestants=bots,
+        settings=bot_settings,
+        rules=rules,
+        format=options.form,
+        rounds=options.rounds,
+        paired=options.paired,
+        clock=options.clock,
+        further={} if options.server is None else {"afar": True},
+        options=options,
         strict=strict,
         failing=check_bots(bots, rules, strict=strict),
         jobs=_choose_jobs(options),
@@ -277,10 +234,6 @@ def _connected_contestants(options: TournamentOptions, settings: Mapping[str, st
     if len(options.bots) < 2:
         raise UsageFault("a tournament needs two bots or more")
     return tuple(Contestant(name, ()) for name in options.bots)
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def read_sets(game: str, sets: Sequence[str], preset: str | None = None) -> tuple[dict[str, Any], dict[str, str]]:

@@ -14,7 +14,7 @@ from rich.table import Table
 from arena.commands.output import format_endings, terminal_columns, write_document
 from arena.ratings.standings import HeadToHead, MatchSample, TableRow, head_to_heads, uncontested_losses
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, compute_standings
-from arena.tournament.plan import Plan
+from arena.runs.plan import Plan
 from machine.console import Console
 from measuring.elo import Comparison
 from measuring.payoffs import MeanPayoff, format_payoff, format_payoff_interval
@@ -177,36 +177,20 @@ def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (format_payoff(row.payoff.mean), format_payoff_interval(row.payoff))
-        cells = (
-            _format_place(row),
-            _range(row),
-            row.bot,
-            *found,
-            row.played,
-            row.won,
-            row.drawn,
-            row.lost,
-            row.forfeits,
-        )
-        table.add_row(*map(str, cells))
+        table.add_row(_format_place(row), _range(row), row.bot, *found, *_counts(row), str(row.forfeits))
     return table
 
 
 def _standing_table(rows: Sequence[TableRow]) -> Table:
     table = _table("#", "range", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
-        counts = (row.played, row.won, row.drawn, row.lost)
-        cells = (
-            _format_place(row),
-            _range(row),
-            row.bot,
-            *counts,
-            format_score(row.score),
-            format_interval(row),
-            row.forfeits,
-        )
-        table.add_row(*map(str, cells))
+        found = (format_score(row.score), format_interval(row))
+        table.add_row(_format_place(row), _range(row), row.bot, *_counts(row), *found, str(row.forfeits))
     return table
+
+
+def _counts(row: TableRow) -> Iterator[str]:
+    return map(str, (row.played, row.won, row.drawn, row.lost))
 
 
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:

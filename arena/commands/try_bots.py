@@ -25,8 +25,8 @@ from arena.commands.output import redraw, terminal_columns
 from arena.commands.tournament_options import read_sets
 from arena.replay.seat_view import view_line, view_state
 from arena.replay.transcript import describe_line
-from arena.tournament.contestants import Contestant, parse_contestants
-from arena.tournament.in_process import make_players
+from arena.runs.contestants import Contestant, parse_contestants
+from arena.runs.in_process import make_players
 from machine.arguments import read_clock
 from machine.game_discovery import GameFileFault, file_of, is_game_file, locate_failures, resolve_game
 from machine.terminal import say

@@ -1,10 +1,9 @@
-"""Operator requests about bots, the ladder and assigned matches, which apply at once; and the list of all handlers."""
+"""Operator requests about bots and the ladder, which apply at once; and the list of all handlers."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,20 +25,13 @@ from arena.server.arena import CREDENTIAL_REPLACED_MESSAGE, REVOKED_MESSAGE
 from arena.store import registry, result_queries, seasons
 from arena.store.annulment import AnnulmentOutcome, AnnulmentPlan, annul_matches
 from arena.store.rating_decisions import RatingDecisionsChanged
-from arena.tournament.play_request import PlayReply, PlayRequest
-from protocol.dice import SEED_BYTES
-from protocol.display import short_repr
 from protocol.display_names import describe_invalid_bot_name, normalize_display
 from protocol.errors import UsageFault
-from protocol.games import load_game
-from protocol.names import MATCH_ID_PATTERN, fold_name, is_bot_name
-from referee.record import Header
+from protocol.names import is_bot_name
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
 
-MAX_WAIT_S = 3600.0
-"""Maximum seconds that an assigned match may wait for its bots."""
 MAX_ANNUL_TRIES = 3
 """Maximum attempts to annul matches without blocking other nodes. If all fail, one transaction annuls them and blocks
 the other nodes meanwhile.
@@ -58,7 +50,6 @@ def all_handlers(arena: Arena) -> dict[str, OperationHandler]:
         *_bot_handlers(arena),
         *names.handlers(arena),
         *_ladder_handlers(arena),
-        _play_handler(arena),
         *tournaments.operations(arena),
         thinning.retention_handler(arena),
         draining.drain_handler(arena),
@@ -138,54 +129,3 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
 
     yield OperationHandler(Annul, annul)
     yield OperationHandler(StartSeason, start_season)
-
-
-def _play_handler(arena: Arena) -> OperationHandler:
-    async def play(request: PlayRequest, tell: SendEvent) -> PlayReply:
-        rules, seed = load_game(request.game, request.config), _parse_seed(request.seed)
-        _check_play_request(request, rules.seats)
-        known = [await arena.store.read(registry.find_registered_bot, bot) for bot in request.bots]
-        if None in known:
-            name = request.bots[known.index(None)]
-            raise UsageFault(f"there is no bot called {name} on this server: `arena bot list` names them")
-        wait = 0.0 if any(bot is not None and bot.revoked for bot in known) else request.wait_s
-
-        def made() -> tuple[Header, bytes]:
-            header = arena.headers.make(
-                request.match,
-                rules,
-                request.bots,
-                seed,
-                pool=request.pool,
-                clock=request.clock,
-                tournament=request.tournament,
-                place=request.place,
-            )
-            return header, seed
-
-        called = arena.assigned.play(request.match, request.tournament, request.bots, made, wait)
-        return PlayReply.from_closed(await called)
-
-    return OperationHandler(PlayRequest, play, cancel_on_disconnect=True)
-
-
-def _check_play_request(request: PlayRequest, seats: int) -> None:
-    bots = request.bots
-    if not re.match(MATCH_ID_PATTERN, request.match):
-        raise UsageFault(f"match is {short_repr(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
-    if wrong := [bot for bot in bots if not is_bot_name(bot)]:
-        raise UsageFault(describe_invalid_bot_name(wrong[0]))
-    if len(bots) != seats or len(set(map(fold_name, bots))) != seats:
-        raise UsageFault(f"bots are {short_repr(bots)}: {request.game} has {seats} seats, each for another bot")
-    if not 0 <= request.wait_s <= MAX_WAIT_S:
-        raise UsageFault(f"wait_s is {request.wait_s}: it is 0 to {MAX_WAIT_S:g} seconds")
-
-
-def _parse_seed(text: str) -> bytes:
-    try:
-        seed = bytes.fromhex(text)
-    except ValueError:
-        seed = b""
-    if len(seed) != SEED_BYTES:
-        raise UsageFault(f"seed is {short_repr(text)}: it is {SEED_BYTES} bytes in hex")
-    return seed

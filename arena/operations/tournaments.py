@@ -1,10 +1,13 @@
-"""Operator requests for unrated tournaments that the server plays among connected bots, beside its ladder."""
+"""Operator requests for matches among connected bots, beside the ladder: unrated tournaments that the server plays, and
+single matches of a tournament that somebody else plays.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ from msgspec.structs import replace
 
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.operator.tournaments import (
+    MAX_WAIT_S,
     ListTournaments,
     StartTournament,
     StopTournament,
@@ -20,27 +24,34 @@ from arena.operator.tournaments import (
 )
 from arena.processes.bot_commands import check_names
 from arena.ratings.tournament_pairing import Pairing
-from arena.store.registry import find_registered_bot
-from arena.store.result_queries import tournament_results
-from arena.store.tournament_state import finish_tournament, is_finished, open_tournament, tournament_randomness
-from arena.tournament.contestants import Contestant
-from arena.tournament.plan import Plan, place_of
-from arena.tournament.play_request import find_no_shows
-from arena.tournament.schedule_limits import (
+from arena.runs.connected import ConnectedPlayers
+from arena.runs.contestants import Contestant
+from arena.runs.job import MatchReport
+from arena.runs.plan import Plan, RunTerms
+from arena.runs.play_request import PlayReply, PlayRequest
+from arena.runs.run import play_run
+from arena.runs.schedule_limits import (
     MAX_ROUNDS,
     MAX_SERVER_MATCHES,
     TOURNAMENT_FORMATS,
     check_size,
     default_concurrency,
 )
+from arena.store.async_store import AsyncStore
+from arena.store.registry import find_registered_bot
+from arena.store.result_queries import tournament_results
+from arena.store.stored_match import StoredMatch
+from arena.store.tournament_state import finish_tournament, is_finished, open_tournament, tournament_randomness
 from machine.arguments import read_clock
-from protocol.digest import encode_canonical
+from protocol.dice import SEED_BYTES
 from protocol.display import list_choices, short_repr
+from protocol.display_names import describe_invalid_bot_name
 from protocol.errors import Fault, UsageFault
 from protocol.games import load_game
 from protocol.games.base import Game
+from protocol.names import MATCH_ID_PATTERN, fold_name, is_bot_name
+from referee.footer import ClosedMatch
 from referee.record import Header
-from referee.result import Result
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -48,16 +59,61 @@ if TYPE_CHECKING:
 log = logging.getLogger("arena.tournaments")
 
 
-@dataclass
-class _TournamentRun:
-    """A tournament of the server. `under_way` has the schedule places of its current matches.
+class ServerPlayers(ConnectedPlayers):
+    """Plays the matches of a run among the bots that are connected to this server."""
 
-    `fault` describes the fault that has stopped it, if any.
-    """
+    def __init__(self, arena: Arena, plan: Plan, wait_s: float) -> None:
+        super().__init__(plan, wait_s, default_concurrency(len(plan.contestants)))
+        self._arena = arena
+
+    async def ask(self, request: PlayRequest) -> ClosedMatch:
+        return await play_assigned(self._arena, request, load_game(request.game, request.config))
+
+
+class UnratedLedger:
+    """Keeps the results of a run in the server's store, in the order in which its matches end: they are not rated."""
+
+    def __init__(self, store: AsyncStore, plan: Plan) -> None:
+        self._store = store
+        self._plan = plan
+        self._storing: set[asyncio.Future[StoredMatch]] = set()
+
+    async def missing(self) -> list[Pairing]:
+        """Return the matches to play next, when all results are stored."""
+        await self._wait_for_store(0)
+        played = await self._store.read(tournament_results, self._plan.id)
+        return await asyncio.to_thread(self._plan.missing, played)
+
+    async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
+        """Store reports. Wait only if as many results wait for the store as matches are played at the same time."""
+        for one in reports:
+            noted = replace(one.closed, failures=one.failures)
+            self._storing.add(self._store.finish(one.result, _return_match(noted)))
+        await self._wait_for_store(default_concurrency(len(self._plan.contestants)))
+        return True
+
+    def close(self) -> None:
+        """Do not wait for the store any longer. It keeps what it was given."""
+        for future in self._storing:
+            future.cancel()
+
+    async def _wait_for_store(self, max_unstored: int) -> None:
+        while len(self._storing) > max_unstored:
+            stored, self._storing = await asyncio.wait(self._storing, return_when=asyncio.FIRST_COMPLETED)
+            for future in stored:
+                future.result()
+
+
+def _return_match(closed: ClosedMatch) -> Callable[[], ClosedMatch]:
+    return lambda: closed
+
+
+@dataclass
+class _ServerRun:
+    """A tournament of the server. `fault` describes the fault that has stopped it, if any."""
 
     plan: Plan
-    wait_s: float
-    under_way: set[int]
+    players: ServerPlayers
     task: asyncio.Task[None] | None = None
     fault: str | None = None
 
@@ -71,7 +127,7 @@ class TournamentRunner:
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
-        self._runs: dict[str, _TournamentRun] = {}
+        self._runs: dict[str, _ServerRun] = {}
         self._starting = asyncio.Lock()
         """A lock held while a tournament starts, so that none is started twice."""
 
@@ -88,32 +144,27 @@ class TournamentRunner:
                 raise UsageFault(
                     f"there is no bot called {short_repr(bot)} on this server: `arena bot list` names them"
                 )
-        arguments = _identifying_arguments(request, rules)
-        chance = {name: arguments[name] for name in ("game", "config", "format", "paired")} | {"names": request.bots}
-        tournament, seed = await store.write(
-            open_tournament, _canonical_text(arguments), request.seed, _canonical_text(chance)
-        )
-        run = self._runs.get(tournament)
-        if run is not None and run.is_running:
-            raise UsageFault(f"the tournament {tournament} goes on already: look at it, or take another seed")
-        stem, prefix = await store.read(tournament_randomness, tournament)
-        plan = Plan(
-            id=tournament,
-            seed=seed,
+        terms = RunTerms(
+            words=request.bots,
             contestants=tuple(Contestant(bot, ()) for bot in request.bots),
+            settings={},
             rules=rules,
             format=request.format,
             rounds=request.rounds,
             paired=request.paired,
-            clock=read_clock(request.clock),
-            stem=stem,
-            prefix=prefix,
+            clock=request.clock,
+            further={"afar": True, "rated": False},
         )
+        tournament, seed = await store.write(open_tournament, terms.key, request.seed, terms.randomness_key)
+        run = self._runs.get(tournament)
+        if run is not None and run.is_running:
+            raise UsageFault(f"the tournament {tournament} goes on already: look at it, or take another seed")
+        plan = terms.plan(tournament, seed, *await store.read(tournament_randomness, tournament))
         played = await store.read(tournament_results, tournament)
         if await store.read(is_finished, tournament):
             raise UsageFault(f"the tournament {tournament} was played to its end: another seed plays new matches")
-        run = self._runs[tournament] = _TournamentRun(plan, request.wait_s, set())
-        run.task = self._arena.background.start(self._play(run, played))
+        run = self._runs[tournament] = _ServerRun(plan, ServerPlayers(self._arena, plan, request.wait_s))
+        run.task = self._arena.background.start(self._play(run))
         log.info("the tournament %s begins: %s", tournament, request.game)
         return TournamentStarted(tournament=tournament, played=len(played))
 
@@ -129,65 +180,66 @@ class TournamentRunner:
     async def list(self, request: ListTournaments, tell: SendEvent) -> Sequence[TournamentStatus]:
         """Return the running tournaments, and those that a fault has stopped since the server started."""
         return [
-            TournamentStatus(tournament=name, under_way=len(run.under_way), fault=run.fault)
+            TournamentStatus(tournament=name, under_way=len(run.players.under_way), fault=run.fault)
             for name, run in self._runs.items()
         ]
 
-    async def _play(self, run: _TournamentRun, played: Sequence[Result]) -> None:
+    async def _play(self, run: _ServerRun) -> None:
         plan, store = run.plan, self._arena.store
+        ledger = UnratedLedger(store, plan)
         try:
-            while missing := await asyncio.to_thread(_missing_pairings, plan, played):
-                async with asyncio.TaskGroup() as group:
-                    pairings = iter(missing)
-                    for _ in range(default_concurrency(len(plan.contestants))):
-                        group.create_task(self._play_pairings(run, pairings))
-                played = await store.read(tournament_results, plan.id)
+            await play_run(run.players, ledger)
             await store.write(finish_tournament, plan.id)
             del self._runs[plan.id]
             log.info("the tournament %s is over", plan.id)
-        except* Fault as faults:
-            run.fault = str(faults.exceptions[0])
+        except Fault as fault:
+            run.fault = str(fault)
             log.error("the tournament %s does not go on: %s", plan.id, run.fault)
-        except* Exception:
+        except Exception:
             run.fault = "it failed: the server's log says how"
             log.exception("the tournament %s failed", plan.id)
+        finally:
+            ledger.close()
 
-    async def _play_pairings(self, run: _TournamentRun, pairings: Iterable[Pairing]) -> None:
-        """Play one match after another from `pairings`, which several tasks share, until none is left."""
-        for pairing in pairings:
-            run.under_way.add(pairing.place)
-            try:
-                await self._play_match(run, pairing)
-            finally:
-                run.under_way.discard(pairing.place)
 
-    async def _play_match(self, run: _TournamentRun, pairing: Pairing) -> None:
-        arena, plan = self._arena, run.plan
-        planned, seed = plan.header_of(pairing, "", lambda bot: "")
-        known = [await arena.store.read(find_registered_bot, bot) for bot in pairing.seats]
-        wait = 0.0 if any(bot is None or bot.revoked for bot in known) else run.wait_s
+async def play_assigned(arena: Arena, request: PlayRequest, rules: Game[Any, Any]) -> ClosedMatch:
+    """Play a match of an operator's request by the rules that it names. Do not wait for deleted or revoked bots.
 
-        def made() -> tuple[Header, bytes]:
-            header = arena.headers.make(
-                planned.match,
-                plan.game_of(pairing),
-                pairing.seats,
-                seed,
-                pool=None,
-                clock=plan.clock,
-                tournament=plan.id,
-                place=pairing.place,
-            )
-            return header, seed
+    Raise `UsageFault` if the seed is wrong, and the errors of `AssignedMatches.play`.
+    """
+    seed = _parse_seed(request.seed)
+    known = [await arena.store.read(find_registered_bot, bot) for bot in request.bots]
+    wait = 0.0 if any(bot is None or bot.revoked for bot in known) else request.wait_s
 
-        closed = await arena.assigned.play(planned.match, plan.id, pairing.seats, made, wait)
-        noted = replace(closed, failures=find_no_shows(closed.result))
-        await arena.store.finish(closed.result, lambda: noted)
+    def made() -> tuple[Header, bytes]:
+        header = arena.headers.make(
+            request.match,
+            rules,
+            request.bots,
+            seed,
+            pool=request.pool,
+            clock=request.clock,
+            tournament=request.tournament,
+            place=request.place,
+        )
+        return header, seed
+
+    return await arena.assigned.play(request.match, request.tournament, request.bots, made, wait)
 
 
 def operations(arena: Arena) -> Iterator[OperationHandler]:
-    """Yield the handlers of operator requests about tournaments."""
+    """Yield the handlers of operator requests about tournaments and single matches of them."""
+
+    async def play(request: PlayRequest, tell: SendEvent) -> PlayReply:
+        rules = load_game(request.game, request.config)
+        _check_play_request(request, rules.seats)
+        for bot in request.bots:
+            if await arena.store.read(find_registered_bot, bot) is None:
+                raise UsageFault(f"there is no bot called {bot} on this server: `arena bot list` names them")
+        return PlayReply.from_closed(await play_assigned(arena, request, rules))
+
     tournaments = TournamentRunner(arena)
+    yield OperationHandler(PlayRequest, play, cancel_on_disconnect=True)
     yield OperationHandler(StartTournament, tournaments.start)
     yield OperationHandler(StopTournament, tournaments.stop)
     yield OperationHandler(ListTournaments, tournaments.list)
@@ -210,26 +262,24 @@ def _load_rules(request: StartTournament) -> Game[Any, Any]:
     return rules
 
 
-def _identifying_arguments(request: StartTournament, rules: Game[Any, Any]) -> dict[str, Any]:
-    """Return the arguments that, with the seed, identify a tournament: those of `arena tournament`, and `rated`."""
-    return {
-        "bots": request.bots,
-        "settings": {},
-        "game": request.game,
-        "config": rules.config,
-        "format": request.format,
-        "rounds": request.rounds,
-        "paired": request.paired,
-        "clock": request.clock,
-        "afar": True,
-        "rated": False,
-    }
+def _check_play_request(request: PlayRequest, seats: int) -> None:
+    bots = request.bots
+    if not re.match(MATCH_ID_PATTERN, request.match):
+        raise UsageFault(f"match is {short_repr(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
+    if wrong := [bot for bot in bots if not is_bot_name(bot)]:
+        raise UsageFault(describe_invalid_bot_name(wrong[0]))
+    if len(bots) != seats or len(set(map(fold_name, bots))) != seats:
+        raise UsageFault(f"bots are {short_repr(bots)}: {request.game} has {seats} seats, each for another bot")
+    if not 0 <= request.wait_s <= MAX_WAIT_S:
+        raise UsageFault(f"wait_s is {request.wait_s}: it is 0 to {MAX_WAIT_S:g} seconds")
+    _parse_seed(request.seed)
 
 
-def _missing_pairings(plan: Plan, played: Sequence[Result]) -> list[Pairing]:
-    done = set(map(place_of, played))
-    return [pairing for pairing in plan.schedule(sorted(played, key=place_of)) if pairing.place not in done]
-
-
-def _canonical_text(value: dict[str, Any]) -> str:
-    return encode_canonical(value).decode()
+def _parse_seed(text: str) -> bytes:
+    try:
+        seed = bytes.fromhex(text)
+    except ValueError:
+        seed = b""
+    if len(seed) != SEED_BYTES:
+        raise UsageFault(f"seed is {short_repr(text)}: it is {SEED_BYTES} bytes in hex")
+    return seed

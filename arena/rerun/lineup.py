@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from arena.processes.bot_commands import known_bots
+from arena.runs.contestants import make_in_process_spec
+from arena.runs.plan import bot_seed
 from arena.store.tournament_state import TournamentOrigin
-from arena.tournament.contestants import make_in_process_spec
-from arena.tournament.plan import bot_seed
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, REFERENCE_BOTS, BotSpec, bot_name_of, split_bot_word
 from protocol.errors import UsageFault
 from protocol.games import games_with

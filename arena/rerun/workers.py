@@ -21,7 +21,7 @@ from arena.rerun.fork import (
     play_continuation,
 )
 from arena.rerun.worth import FirstDifference, describe_difference
-from arena.tournament.in_process import make_players
+from arena.runs.in_process import make_players
 from machine.terminal import say
 from machine.workers.local import process_pool
 from measuring.value_registry import load_value

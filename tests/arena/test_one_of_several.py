@@ -13,7 +13,7 @@ import pytest
 
 from arena.host.journal import JournalFault
 from arena.lobby.policy import LobbyPolicy
-from arena.operations.administration import PlayRequest
+from arena.runs.play_request import PlayRequest
 from arena.server.nodes import MIN_READ_INTERVAL_S, NODE_LOST_WARNING_S, ClusterView, SingleNode
 from arena.store.announcements import Announcement, AnnouncementBatch
 from arena.store.async_store import AsyncStore

@@ -31,9 +31,9 @@ from arena.operator.client import (
 )
 from arena.operator.requests import MAX_REQUEST_BYTES, OperationHandler, Request
 from arena.operator.status import ServerStatus, StatusRequest
+from arena.runs.play_request import PlayReply, PlayRequest
 from arena.store.annulment import AnnulmentOutcome
 from arena.store.database_url import open_database_url
-from arena.tournament.play_request import PlayReply, PlayRequest
 from certificates import make
 from machine.failure_backoff import FREE_FAILURES
 from processes import REPOSITORY, run, serving

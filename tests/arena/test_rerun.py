@@ -13,9 +13,9 @@ from msgspec.structs import replace
 import rerun_bots
 from arena.rerun.fork import BranchPlayers, Continuation, RecordAgreement, SeatAction, follow_record, play_continuation
 from arena.rerun.worth import Worth, describe_difference, measure_worth, total_worths
+from arena.runs.in_process import make_players
 from arena.store.result_queries import record_of
 from arena.store.store import Store
-from arena.tournament.in_process import make_players
 from bots import Bot, play
 from bots.playing.local_match import CodeTimer, LocalClient
 from library import SILENCE, Entrant, Library

@@ -25,16 +25,16 @@ from arena.host.host import MatchHost
 from arena.host.journal import Journal
 from arena.network.binding import PortFault, port_of
 from arena.network.listener import Listener
+from arena.runs.contestants import parse_contestants
+from arena.runs.job import Aborted, MatchJob, MatchReport
+from arena.runs.match_host import TournamentHost
+from arena.runs.plan import Plan
+from arena.runs.sandbox import BotEnvironment
+from arena.runs.workers import referee_matches
 from arena.server.arena import Arena
 from arena.store.data_folder import DataFolderInUse, lock
 from arena.store.database import StoreError
 from arena.store.finish import StorableMatch
-from arena.tournament.contestants import parse_contestants
-from arena.tournament.dispatch import referee_matches
-from arena.tournament.host import TournamentHost
-from arena.tournament.job import Aborted, MatchJob, MatchReport
-from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BotEnvironment
 from commands import children
 from protocol.errors import ArenaFault
 from protocol.games import load_game
@@ -253,7 +253,7 @@ def test_a_tournament_that_can_not_store_a_result_says_so_and_closes_what_it_ope
     def full(connection: Connection, batch: Sequence[StorableMatch]) -> None:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr("arena.tournament.result_writer.finish_matches", full)
+    monkeypatch.setattr("arena.runs.result_writer.finish_matches", full)
     with pytest.raises(StoreError, match="the disk is full"):
         run_tournament(tmp_path, in_process=True)
     assert left(tmp_path) == []

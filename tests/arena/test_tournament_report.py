@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament_report import Report
-from arena.tournament.plan import Plan
+from arena.runs.plan import Plan
 from commands import on_terminal
 from measuring.pair_scores import MIN_UNITS
 from plans import plan

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from arena.ratings.tournament_pairing import Pairing
-from arena.tournament.contestants import Contestant
-from arena.tournament.job import MAX_LOG_BYTES, MatchJob, MatchReport, append_to_log
+from arena.runs.contestants import Contestant
+from arena.runs.job import MAX_LOG_BYTES, MatchJob, MatchReport, append_to_log
 from machine.timestamps import utc_now
 from protocol.bot_launch import PLAYER_ENTRY_POINT_GROUP, BotSpec
 from protocol.errors import UsageFault

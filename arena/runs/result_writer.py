@@ -1,4 +1,4 @@
-"""Stores reports of matches, with retries while the store is unavailable, and computes the luck of stored matches."""
+"""Keeps the results of a run in the store, and retries while it is unavailable. Computes the luck of stored matches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Protocol
 
+from arena.ratings.tournament_pairing import Pairing
+from arena.runs.job import MatchReport
+from arena.runs.plan import Plan
+from arena.runs.run import Progress
 from arena.store.database import StoreUnavailable
 from arena.store.finish import finish_matches, prepare_match
 from arena.store.luck_value import MatchLuck, storable_luck
@@ -15,8 +20,6 @@ from arena.store.registry import log_incident
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from arena.store.tournament_state import PendingResult, pending_of_tournament, save_pending
-from arena.tournament.job import MatchReport
-from arena.tournament.plan import Plan
 from machine.terminal import say
 from measuring.luck import luck_of
 from measuring.value_function import NoLuck
@@ -29,32 +32,75 @@ RETRY_DELAY_S = 2.0
 """Seconds between two attempts to reach the store."""
 
 
-def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
-    """Store and rate matches in this order, all or none of them, with their incidents.
+class Goal(Protocol):
+    """A goal that may end a run before all its matches are played."""
 
-    While the store is unavailable, print that once, and retry. Raise `StoreError` if the store rejects the matches.
+    @property
+    def is_reached(self) -> bool:
+        """True if no more matches are needed."""
+
+    def take(self, reports: Sequence[MatchReport]) -> Sequence[MatchReport]:
+        """Take the next reports of the schedule, until the goal is reached. Return those that were taken."""
+
+
+class RatedLedger:
+    """Keeps the results of a run in a store, and rates them in schedule order. Matches that end early wait there.
+
+    Without a `goal`, all matches are played. `on_stored` is called with the reports that were stored.
     """
-    batch = [prepare_match(one.closed, one.luck, one.failures) for one in reports]
-    _retry_until_stored(partial(store.write, finish_matches, batch))
-    _store_incidents(store, reports)
 
+    def __init__(
+        self,
+        store: Store,
+        progress: Progress,
+        on_stored: Callable[[Sequence[MatchReport]], object],
+        goal: Goal | None = None,
+    ) -> None:
+        self._store = store
+        self._progress = progress
+        self._on_stored = on_stored
+        self._goal = goal
 
-def save_pending_reports(store: Store, reports: Sequence[MatchReport]) -> None:
-    """Store matches that are not to be rated yet, with the retries of `store_reports`."""
-    _retry_until_stored(
-        partial(store.write, save_pending, [PendingResult(one.closed, one.luck, one.failures) for one in reports])
-    )
-    _store_incidents(store, reports)
+    async def missing(self) -> list[Pairing]:
+        """Return the matches to play next. First rate those that waited for their turn when an earlier process ended.
+
+        Return none if there are none, or the goal is reached.
+        """
+        while True:
+            missing = self._progress.missing()
+            due, _ = self._progress.hand_in(())
+            if due and not self._rate(due):
+                return []
+            if missing or not due:
+                return missing
+
+    async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
+        """Store the reports of matches that ended, and rate those whose turn has come. Return whether more are needed.
+
+        While the store is unavailable, print that once, and retry. Raise `StoreError` if it rejects the matches.
+        """
+        due, early = self._progress.hand_in(reports)
+        if early:
+            batch = [PendingResult(one.closed, one.luck, one.failures) for one in early]
+            self._keep(early, partial(self._store.write, save_pending, batch))
+        return not due or self._rate(due)
+
+    def _rate(self, due: Sequence[MatchReport]) -> bool:
+        taken = due if self._goal is None else self._goal.take(due)
+        batch = [prepare_match(one.closed, one.luck, one.failures) for one in taken]
+        self._keep(taken, partial(self._store.write, finish_matches, batch))
+        return self._goal is None or not self._goal.is_reached
+
+    def _keep(self, reports: Sequence[MatchReport], change: Callable[[], object]) -> None:
+        _retry_until_stored(change)
+        for bot, incident in (noted for report in reports for noted in report.incidents):
+            _retry_until_stored(partial(self._store.write, log_incident, bot, incident))
+        self._on_stored(reports)
 
 
 def load_pending_reports(store: Store, tournament: str) -> list[MatchReport]:
     """Return the reports of the stored matches of a tournament that are not rated yet, in the order of the schedule."""
     return [MatchReport(one.closed, one.luck, one.failures) for one in store.read(pending_of_tournament, tournament)]
-
-
-def _store_incidents(store: Store, reports: Sequence[MatchReport]) -> None:
-    for bot, incident in (noted for report in reports for noted in report.incidents):
-        _retry_until_stored(partial(store.write, log_incident, bot, incident))
 
 
 def _retry_until_stored(change: Callable[[], object]) -> None:

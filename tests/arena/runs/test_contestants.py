@@ -14,7 +14,7 @@ from arena.commands.tournament_options import BOT_SETTINGS
 from arena.processes.bot_commands import make_startable
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotCrashed, BotProcess
-from arena.tournament.contestants import Contestant, parse_contestants
+from arena.runs.contestants import Contestant, parse_contestants
 from bot_checks import check_settings_here
 from protocol.bot_launch import REFERENCE_BOTS, BotSpec
 from protocol.errors import ArenaFault, UsageFault

@@ -1,4 +1,4 @@
-"""The first program in a sandbox: `python -m arena.tournament.sandbox_init LIMITS DESCRIPTOR COMMAND…`.
+"""The first program in a sandbox: `python -m arena.runs.sandbox_init LIMITS DESCRIPTOR COMMAND…`.
 
 It listens on the port to which the bot connects, sends that socket to the tournament, and runs the bot (exec).
 """

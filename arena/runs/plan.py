@@ -7,7 +7,8 @@ stopped tournament continues with the missing matches.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +18,8 @@ from msgspec.structs import replace
 
 from arena.ratings import tournament_pairing
 from arena.ratings.tournament_pairing import Pairing
-from arena.tournament.contestants import Contestant
+from arena.runs.contestants import Contestant
+from machine.arguments import read_clock
 from protocol.dice import Dice
 from protocol.games import load_game
 from protocol.games.base import Game
@@ -26,11 +28,78 @@ from referee.record import Header, RecordedSeat, make_header
 from referee.result import Result, match_points
 
 
+class RunTerms(Struct, frozen=True, kw_only=True):
+    """The terms of a tournament, which identify it, together with its seed.
+
+    `words` name the bots, `settings` are those of all bots, and `clock` is the word of the time control. `further` are
+    more arguments that identify it: `afar` is true if its bots are connected to a server, `rated` is false if no match
+    is rated.
+    """
+
+    words: Sequence[str]
+    contestants: tuple[Contestant, ...]
+    settings: Mapping[str, str]
+    rules: Game[Any, Any]
+    format: str
+    rounds: int
+    paired: bool
+    clock: str
+    further: Mapping[str, Any] = {}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that, with the seed, identify the tournament."""
+        return {
+            "bots": list(self.words),
+            "settings": self.settings,
+            "game": self.rules.name,
+            "config": self.rules.config,
+            "format": self.format,
+            "rounds": self.rounds,
+            "paired": self.paired,
+            "clock": self.clock,
+            **self.further,
+        }
+
+    @property
+    def key(self) -> str:
+        """The `arguments` in canonical JSON."""
+        return _encode_canonical(self.arguments)
+
+    @property
+    def randomness_key(self) -> str:
+        """The arguments that determine dice and seats if the seed is given, in canonical JSON.
+
+        The commands that start the bots are not among them.
+        """
+        arguments = self.arguments
+        played = {name: arguments[name] for name in ("game", "config", "format", "paired")}
+        return _encode_canonical({**played, "names": [contestant.name for contestant in self.contestants]})
+
+    def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
+        """Return the plan of a tournament. `stem` is the stored text that its randomness is derived from, together with
+        the seed. `prefix` is the stored beginning of its match ids. Both default to `tournament`.
+        """
+        return Plan(
+            id=tournament,
+            seed=seed,
+            contestants=self.contestants,
+            rules=self.rules,
+            format=self.format,
+            rounds=self.rounds,
+            paired=self.paired,
+            clock=read_clock(self.clock),
+            stem=stem,
+            prefix=prefix,
+            rated=self.further.get("rated", True),
+        )
+
+
 class Plan(Struct, frozen=True, kw_only=True):
     """The plan of a tournament.
 
     All randomness (pairings, seats, dice and nonces) follows from `seed` and the text `stem`. The ids of matches begin
-    with `prefix`. `stem` and `prefix` default to `id`.
+    with `prefix`. `stem` and `prefix` default to `id`. If `rated` is false, no match is rated.
     """
 
     id: str
@@ -43,6 +112,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     clock: Clock
     stem: str | None = None
     prefix: str | None = None
+    rated: bool = True
 
     def derive(self, purpose: str) -> bytes:
         """Return 32 bytes derived from the tournament's seed, its `stem` (by default the id), and a purpose such as
@@ -64,7 +134,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         """The rating pool of the matches: that of the preset, even if start positions are drawn at random. None if the
         matches are not rated.
         """
-        return None if self.format == tournament_pairing.TEST_FORMAT else self.rules.pool
+        return self.rules.pool if self.rated and self.format != tournament_pairing.TEST_FORMAT else None
 
     def log_folder(self, data_folder: Path) -> Path:
         """Return the folder for the logs of bots. Each worker after the first has a subfolder of it."""
@@ -82,6 +152,13 @@ class Plan(Struct, frozen=True, kw_only=True):
             return self._swiss_schedule(results)
         everyone = tournament_pairing.gauntlet if self.format == "gauntlet" else tournament_pairing.round_robin
         return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
+
+    def missing(self, results: Sequence[Result]) -> list[Pairing]:
+        """Return the matches of the schedule so far that have no result, in its order. The plan is played when there
+        are none.
+        """
+        done = set(map(place_of, results))
+        return [match for match in self.schedule(sorted(results, key=place_of)) if match.place not in done]
 
     def _swiss_schedule(self, played: Sequence[Result]) -> list[Pairing]:
         """Return the pairings of a swiss tournament, up to and including the first unfinished round. The pairings of a
@@ -157,6 +234,10 @@ class Plan(Struct, frozen=True, kw_only=True):
         if not self.paired:
             return self.rules
         return load_game(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{pairing.start}"), 0)))
+
+
+def _encode_canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _with_bots(result: Result, bots: Sequence[str] | None) -> Result:

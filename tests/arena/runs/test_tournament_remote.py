@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import signal
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,13 +15,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from arena.operator import credentials
-from arena.tournament import remote
-from arena.tournament.job import LocalServer, MatchJob, MatchReport
-from arena.tournament.sandbox import BotEnvironment
-from commands import Done, call
+from arena.runs import remote
+from arena.runs.remote import LocalServer, RemotePlayers
+from commands import Done, call, started
 from in_process import Hosted, call_beside, hosted_beside, hosting, playing
 from plans import plan
 from processes import run
+from timeouts import WITHIN
 from tournaments import played
 
 HERE = ("random", "greedy", "perfect")
@@ -86,7 +88,7 @@ async def counted(served: Hosted) -> AsyncIterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.ci
-async def test_matches_are_asked_for_on_one_connection_for_each_job(tmp_path: Path) -> None:
+async def test_matches_are_asked_for_on_one_connection(tmp_path: Path) -> None:
     file = tmp_path / "final.json"
     async with AsyncExitStack() as stack:
         served = await stack.enter_async_context(hosting(tmp_path / "server"))
@@ -100,7 +102,25 @@ async def test_matches_are_asked_for_on_one_connection_for_each_job(tmp_path: Pa
             "arena", "tournament", *HERE, *words, *options, folder=tmp_path, ARENA_OPERATOR_TOKEN=token
         )
     assert (code, len(json.loads(file.read_text())["matches"])) == (0, 12), err
-    assert len(came) <= 2
+    assert len(came) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
+async def test_one_that_is_told_to_stop_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
+    async with AsyncExitStack() as stack:
+        served = await stack.enter_async_context(hosting(tmp_path / "server", "--log-level", "debug"))
+        for bot in HERE[:2]:
+            await stack.enter_async_context(
+                playing(served, bot, "--game", "nim", "--opponent", "zoe", "--min-move-time", "1")
+            )
+        words = (*HERE[:2], "--game", "nim", "--rounds", "3", "--clock", "3600", "--server", str(served.data))
+        with started("arena", "tournament", *words, "--data", str(tmp_path / "final")) as process:
+            await served.says(" began: nim")
+            process.send_signal(number)
+            out, err = await asyncio.to_thread(process.communicate, timeout=WITHIN)
+    assert (process.returncode, out) == (130, "")
+    assert re.fullmatch(r"arena: stopped after \d of 3 matches; the same command continues", err.splitlines()[-1])
+    assert "Traceback" not in err
 
 
 async def test_a_server_that_was_started_again_is_found_by_its_folder(
@@ -108,17 +128,15 @@ async def test_a_server_that_was_started_again_is_found_by_its_folder(
 ) -> None:
     monkeypatch.setattr(remote, "RETRY_DELAY_S", 0.6)
     planned = plan("ab")
-    job = MatchJob(
-        key="k", plan=planned, environment=BotEnvironment(variables={}), logs=tmp_path, connect_timeout_s=0.5
-    )
-    first, second = planned.schedule(())
+    matches = planned.schedule(())
     assert (await call_beside("arena", "bot", "add", "a", "b", "--data", str(tmp_path))).code == 0
-    for match in (first, second):
-        async with hosting(tmp_path):
-            report = await asyncio.to_thread(remote.play_match, LocalServer(tmp_path), job, match)
-        assert isinstance(report, MatchReport), report
-        assert report.result.reason == "void"
-    await asyncio.to_thread(remote.close_run, "k")
+    players = RemotePlayers(LocalServer(tmp_path), planned, wait_s=0.5, concurrency=1, value=None)
+    async with aclosing(players.play(matches)) as played:
+        for match in matches:
+            async with hosting(tmp_path):
+                (report,) = await anext(played)
+            assert (report.result.place, report.result.reason) == (match.place, "void")
+    await players.close()
 
 
 @pytest.mark.parametrize(

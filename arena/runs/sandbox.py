@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from arena.processes.launch_spec import MAX_PROCESSES, MIB, SCRATCH_MIB, LaunchSpec, ResourceLimits
-from arena.tournament.contestants import Contestant
+from arena.runs.contestants import Contestant
 from protocol import DEFAULT_PORT, bot_launch
 from protocol.errors import ArenaFault, UsageFault
 
@@ -115,7 +115,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         if not any(inside.is_relative_to(path) for path in bound):
             words += [*_parent_options(inside), "--perms", "0755", "--dir", str(inside)]
         words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(inside)]
-        return (*words, sys.executable, "-P", "-m", "arena.tournament.sandbox_init")
+        return (*words, sys.executable, "-P", "-m", "arena.runs.sandbox_init")
 
     def _check_visible(self, name: str, path: Path) -> None:
         """Raise `UsageFault` if the bot `name` must not see a path that the sandbox would show."""

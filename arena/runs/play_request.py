@@ -7,16 +7,12 @@ from typing import Any
 from msgspec import Struct
 
 from arena.operator.requests import Request
+from arena.ratings.tournament_pairing import Pairing
+from arena.runs.plan import Plan
 from protocol.messages import Clock
-from protocol.reasons import NO_SHOW
 from referee.footer import ClosedMatch
 from referee.record import Footer
 from referee.result import Result
-
-
-def find_no_shows(result: Result) -> dict[int, str]:
-    """Return the seats whose bots did not appear for the match, each with the reason in words."""
-    return {at: "it was not there" for at, seat in enumerate(result.seats) if seat.reason == NO_SHOW}
 
 
 class PlayRequest(Request, frozen=True, tag="play"):
@@ -37,6 +33,23 @@ class PlayRequest(Request, frozen=True, tag="play"):
     place: int
     pool: str | None = None
     wait_s: float = 60.0
+
+    @classmethod
+    def from_plan(cls, plan: Plan, pairing: Pairing, wait_s: float) -> PlayRequest:
+        """Return the request for a match of a plan."""
+        header, seed = plan.header_of(pairing, "", lambda bot: "")
+        return cls(
+            match=header.match,
+            game=header.game,
+            config=header.config,
+            bots=list(pairing.seats),
+            seed=seed.hex(),
+            clock=header.clock,
+            tournament=plan.id,
+            place=pairing.place,
+            pool=header.pool,
+            wait_s=wait_s,
+        )
 
 
 class PlayReply(Struct, frozen=True, kw_only=True):

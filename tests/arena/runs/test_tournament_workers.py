@@ -15,6 +15,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from arena.runs import result_writer
+from arena.runs.job import Aborted, MatchReport
+from arena.runs.run import Progress, run_blocking
+from arena.runs.workers import referee_remotely
 from arena.store.database import StoreUnavailable
 from arena.store.finish import finish_matches
 from arena.store.incident import Incident
@@ -22,12 +26,11 @@ from arena.store.match_luck import luck_of_tournament
 from arena.store.registry import latest_incidents
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
-from arena.tournament import result_writer
-from arena.tournament.dispatch import referee_remotely
-from arena.tournament.job import Aborted, MatchReport
+from arena.store.tournament_state import PendingResult, save_pending
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
 from machine.source_digest import PACKAGES
+from plans import plan
 from referee.footer import ClosedMatch
 from referee.record import Footer
 from seasons import result
@@ -99,7 +102,7 @@ def test_a_worker_of_another_version_is_refused_in_one_line_and_its_words_say_wh
     pytest.importorskip("distributed")
     for package in PACKAGES:
         shutil.copytree(REPOSITORY / package, tmp_path / "other" / package)
-    job = tmp_path / "other" / "arena" / "tournament" / "job.py"
+    job = tmp_path / "other" / "arena" / "runs" / "job.py"
     job.write_text(job.read_text().replace("in_process:", "inside:"))
     words = ["random", "perfect", "--game", "nim", "--data", str(tmp_path / "data")]
     with cluster(1, PYTHONPATH=str(tmp_path / "other"), PYTHONSAFEPATH="1") as address:
@@ -210,16 +213,34 @@ def test_reports_wait_for_a_store_that_can_do_nothing_which_is_said_once(
         return finish_matches(connection, batch)
 
     monkeypatch.setattr(result_writer, "finish_matches", sometimes)
-    closed = ClosedMatch(result("m1"), (), Footer(**FOOTER))
+    planned = plan("ab", rounds=1)
+    (match,) = planned.schedule(())
+    closed = ClosedMatch(result("m1", match.seats, place=0), (), Footer(**FOOTER))
     incident = Incident(at="2026-01-01T00:00:00.000Z", code="1006", text="the connection broke off")
     with closing(Store.open(tmp_path / "arena.db")) as store:
-        result_writer.store_reports(store, [MatchReport(closed, incidents=(("ann", incident),))])
+        ledger = result_writer.RatedLedger(store, Progress(planned), lambda reports: None)
+        assert run_blocking(ledger.missing()) == [match]
+        run_blocking(ledger.hand_in([MatchReport(closed, incidents=(("a", incident),))]))
         assert [match.match for match in list(store.iterate(iter_results))] == ["m1"]
     with closing(Reader.open(tmp_path / "arena.db")) as reader:
-        assert reader.read(latest_incidents, "ann") == [incident]
+        assert reader.read(latest_incidents, "a") == [incident]
     assert (
         capsys.readouterr().err == "arena: results can't be stored now, which is tried again: the database is locked\n"
     )
+
+
+def test_a_match_that_waited_when_the_command_ended_is_rated_although_nothing_is_left_to_play(tmp_path: Path) -> None:
+    planned = plan("ab", rounds=1)
+    (match,) = planned.schedule(())
+    over = result("t1-00000", match.seats, tournament="t1", place=0)
+    waiting = PendingResult(ClosedMatch(over, (), Footer(**FOOTER)))
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        store.write(save_pending, [waiting])
+        progress = Progress(planned, (), result_writer.load_pending_reports(store, "t1"))
+        ledger = result_writer.RatedLedger(store, progress, lambda reports: None)
+        assert run_blocking(ledger.missing()) == []
+        assert [one.match for one in store.iterate(iter_results)] == ["t1-00000"]
+        assert result_writer.load_pending_reports(store, "t1") == []
 
 
 FOOTER: dict[str, Any] = {

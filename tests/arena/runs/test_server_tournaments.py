@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from arena.operator.tournaments import ListTournaments, StartTournament, StopTournament, TournamentStatus
+from arena.runs.schedule_limits import MAX_SERVER_MATCHES
 from arena.store.result_queries import tournament_results
 from arena.store.tournaments import tournaments_page
-from arena.tournament.schedule_limits import MAX_SERVER_MATCHES
 from databases import EVERY_DATABASE
 from protocol.errors import BadConfig, Fault, UsageFault
 

@@ -18,15 +18,15 @@ from typing import Any
 
 import pytest
 
-from arena.tournament.contestants import Contestant
-from arena.tournament.sandbox import Sandbox
-from arena.tournament.sandbox_users import USER_IDS
+import hostile_bot
+from arena.runs.contestants import Contestant
+from arena.runs.sandbox import Sandbox
+from arena.runs.sandbox_users import USER_IDS
 from commands import FAULTY, REPOSITORY, call, descendants, ends, passing, run, started
-from hostile_bot import TAKES
 from protocol.errors import UsageFault
 from timeouts import WITHIN
 
-HOSTILE = Path(__file__).with_name("hostile_bot.py")
+HOSTILE = Path(hostile_bot.__file__)
 
 
 def works() -> bool:
@@ -107,7 +107,7 @@ def test_without_a_sandbox_environments_hold_no_secrets_and_files_do(folder: Pat
 
 @boxed
 def test_in_a_sandbox_there_is_nothing_to_be_had_but_the_arena(folder: Path, port: int) -> None:
-    got = took(folder, port, "--sandbox", "bwrap", "--memory", "1024", take=list(TAKES))
+    got = took(folder, port, "--sandbox", "bwrap", "--memory", "1024", take=list(hostile_bot.TAKES))
     assert got.pop("processes") < 300
     assert got.pop("scratch") <= 64
     assert got.pop("memory") == "OSError: [Errno 12] Cannot allocate memory"
@@ -130,7 +130,13 @@ def test_in_a_sandbox_there_is_nothing_to_be_had_but_the_arena(folder: Path, por
 @pytest.mark.skipif(not others_run_python(), reason="other users can't be, or can't run this Python")
 def test_as_a_user_of_its_own_a_bot_gets_what_is_open_to_all_and_no_more(folder: Path, port: int) -> None:
     got = took(
-        folder, port, "--sandbox", "users", "--memory", "1024", take=[name for name in TAKES if name != "outside"]
+        folder,
+        port,
+        "--sandbox",
+        "users",
+        "--memory",
+        "1024",
+        take=[name for name in hostile_bot.TAKES if name != "outside"],
     )
     assert got.pop("processes") < 300
     assert got.pop("scratch") <= 64

@@ -10,8 +10,6 @@ from protocol.games.base import Game
 
 TOURNAMENT_FORMATS = ("round-robin", "gauntlet", "swiss")
 """The formats of tournaments that users can choose."""
-TWO_SEAT_FORMATS = {"swiss": "a swiss tournament"}
-"""The formats for games of two seats only, each with its name in messages."""
 MAX_ROUNDS = 100_000
 """Maximum number of rounds of a tournament."""
 MAX_MATCHES = 1_000_000
@@ -34,8 +32,8 @@ def check_size(
 ) -> None:
     """Raise `UsageFault` if there are too few bots for a match, more than `max_matches` matches, or a wrong format."""
     game, seats = rules.name, rules.seats
-    if seats != 2 and format_ in TWO_SEAT_FORMATS:
-        raise UsageFault(f"{TWO_SEAT_FORMATS[format_]} is for two seats: {game} has {seats} under this config")
+    if seats != 2 and format_ == "swiss":
+        raise UsageFault(f"a swiss tournament is for two seats: {game} has {seats} under this config")
     if bot_count < seats:
         raise UsageFault(f"a match of {game} has {seats} seats under this config: {bot_count} bots are given")
     matches = count_matches(format_, bot_count, rounds, seats=seats, paired=paired)

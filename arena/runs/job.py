@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from msgspec import Struct
 
+from arena.runs.plan import Plan
+from arena.runs.sandbox import BotEnvironment
 from arena.store.incident import Incident
-from arena.store.luck_value import MatchLuck
-from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BotEnvironment
+from arena.store.luck_value import MatchLuck, storable_luck
+from measuring.luck import luck_of
 from protocol.errors import ArenaFault, Fault, os_errors_as
+from protocol.reasons import VOID
 from referee.footer import ClosedMatch
+from referee.record import write_line
+from referee.record_reader import read_record
 from referee.result import Result
 
 CONNECT_TIMEOUT_S = 180.0
@@ -50,24 +54,6 @@ class MatchJob(Struct, frozen=True, kw_only=True):
     in_process: bool = False
     strict: bool = True
     sources: str | None = None
-    server: Server | None = None
-    """The server to which the bots are connected, if they are not started here."""
-
-
-class RemoteServer(Struct, frozen=True):
-    """A running server whose bots play the matches: its URL and the operator's token."""
-
-    url: str
-    token: str
-
-
-class LocalServer(Struct, frozen=True):
-    """A running server on this machine, named by its data folder, because its address may change with each start."""
-
-    folder: Path
-
-
-Server: TypeAlias = RemoteServer | LocalServer
 
 
 class MatchReport(NamedTuple):
@@ -84,6 +70,15 @@ class MatchReport(NamedTuple):
     def result(self) -> Result:
         """The result of the match."""
         return self.closed.result
+
+
+def measure_luck(report: MatchReport, value: str | None) -> MatchReport:
+    """Return a report with the luck of its match, measured by a value function. Void matches have no luck."""
+    closed = report.closed
+    if value is None or closed.result.reason == VOID:
+        return report
+    luck = luck_of(read_record(b"".join((*closed.lines, write_line(closed.footer))), closed.result.match), value)
+    return report._replace(luck=storable_luck(luck))
 
 
 class Aborted(NamedTuple):

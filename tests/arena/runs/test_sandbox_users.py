@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.tournament import sandbox_users
-from arena.tournament.sandbox_users import reserved_users
+from arena.runs import sandbox_users
+from arena.runs.sandbox_users import reserved_users
 from protocol.errors import ArenaFault
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs programs as other users")

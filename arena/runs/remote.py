@@ -1,0 +1,132 @@
+"""Players that are connected to another process: a running server, which an operator may ask for matches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from math import ceil
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from arena.operator.channel import MAX_PENDING_REQUESTS
+from arena.operator.client import NoServer, NoServerAnswer, OperatorConnection, connect_to_folder, connect_to_url
+from arena.ratings.tournament_pairing import Pairing
+from arena.runs.connected import ConnectedPlayers
+from arena.runs.job import MatchReport, measure_luck
+from arena.runs.plan import Plan
+from arena.runs.play_request import PlayReply, PlayRequest
+from arena.runs.run import RunLedger, play_run, run_blocking
+from machine import event_loop
+from referee.footer import ClosedMatch
+
+RETRY_DELAY_S = 2.0
+"""Seconds between two attempts to reach a server."""
+
+
+class RemoteServer(Struct, frozen=True):
+    """A running server whose bots play the matches: its URL and the operator's token."""
+
+    url: str
+    token: str
+
+
+class LocalServer(Struct, frozen=True):
+    """A running server on this machine, named by its data folder, because its address may change with each start."""
+
+    folder: Path
+
+
+Server: TypeAlias = RemoteServer | LocalServer
+
+
+class RemotePlayers(ConnectedPlayers):
+    """Plays the matches of a run among the bots of a running server, which may restart meanwhile.
+
+    The server must be back within `wait_s` seconds. Luck is measured by the value function `value`, unless it is None.
+    """
+
+    def __init__(self, server: Server, plan: Plan, wait_s: float, concurrency: int, value: str | None) -> None:
+        super().__init__(plan, wait_s, concurrency)
+        self._value = value
+        self._links = [_ServerLink(server) for _ in range(ceil(concurrency / MAX_PENDING_REQUESTS))]
+        self._free = self._links * MAX_PENDING_REQUESTS
+        """The links, each as often as it takes further requests."""
+
+    def play_run(self, ledger: RunLedger) -> None:
+        """Play a run on an event loop of its own. The ledger blocks, and so works in a thread."""
+
+        async def play() -> None:
+            try:
+                await play_run(self, _ThreadLedger(ledger))
+            finally:
+                await self.close()
+
+        event_loop.run(play())
+
+    async def close(self) -> None:
+        """Close the connections to the server."""
+        for link in self._links:
+            await link.close()
+
+    async def _play_match(self, pairing: Pairing) -> MatchReport:
+        return await asyncio.to_thread(measure_luck, await super()._play_match(pairing), self._value)
+
+    async def ask(self, request: PlayRequest) -> ClosedMatch:
+        """Have the server play a match. While it is away, try again. Raise `Fault` if it refuses the match."""
+        clock = asyncio.get_running_loop().time
+        link, down_since = self._free.pop(), 0.0
+        try:
+            while True:
+                try:
+                    return (await link.ask(request)).to_closed()
+                except (NoServer, NoServerAnswer):
+                    down_since = down_since or clock()
+                    if clock() - down_since > self._wait_s:
+                        raise
+                    await asyncio.sleep(RETRY_DELAY_S)
+        finally:
+            self._free.append(link)
+
+
+class _ThreadLedger(NamedTuple):
+    """A ledger that blocks, with its work done in a thread."""
+
+    ledger: RunLedger
+
+    async def missing(self) -> list[Pairing]:
+        return await asyncio.to_thread(lambda: run_blocking(self.ledger.missing()))
+
+    async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
+        return await asyncio.to_thread(lambda: run_blocking(self.ledger.hand_in(reports)))
+
+
+class _ServerLink:
+    """A connection to a server for many requests. It is made at the first one, and again after it was lost."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._held = AsyncExitStack()
+        self._operator: OperatorConnection | None = None
+        self._connecting = asyncio.Lock()
+
+    async def ask(self, request: PlayRequest) -> PlayReply:
+        """Send a request and return the reply. Raise the errors of `OperatorConnection.ask` and `connect_to_folder`."""
+        at = self._server
+        async with self._connecting:
+            if self._operator is None:
+                line = connect_to_folder(at.folder) if isinstance(at, LocalServer) else connect_to_url(at.url, at.token)
+                self._operator = await self._held.enter_async_context(line)
+            operator = self._operator
+        try:
+            return await operator.ask(request, PlayReply)
+        except NoServerAnswer:
+            if self._operator is operator:
+                await self.close()
+            raise
+
+    async def close(self) -> None:
+        self._operator = None
+        await self._held.aclose()
