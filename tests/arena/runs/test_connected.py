@@ -106,7 +106,7 @@ class Slow:
     def __init__(self) -> None:
         self.given: list[asyncio.Future[None]] = []
 
-    def finish(self, match: Any) -> asyncio.Future[None]:
+    def finish(self, result: Any, close: Any) -> asyncio.Future[None]:
         self.given.append(asyncio.get_running_loop().create_future())
         return self.given[-1]
 
