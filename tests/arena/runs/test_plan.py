@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from arena.ratings.tournament_pairing import Pairing
+from arena.runs.contestants import Contestant
+from arena.runs.plan import RunTerms
 from games.theory.heaps import nim_rule
 from games.theory.impartial import outcome
 from plans import plan
@@ -92,3 +94,29 @@ def test_a_test_is_pairs_of_both_seat_orders_and_unrated() -> None:
     assert [set(match.seats) for match in matches] == [{"a", "b"}] * 6
     assert [match.seats for match in matches[::2]] == [match.seats[::-1] for match in matches[1::2]]
     assert test.pool is None
+
+
+def test_the_terms_that_identify_a_tournament_are_written_in_one_way_for_ever() -> None:
+    terms = RunTerms(
+        words=["ann", "bob=random:level=2"],
+        contestants=(Contestant("ann", ()), Contestant("bob", ())),
+        settings={"nodes": "200"},
+        rules=load_game("nim", {"heaps": [3, 5]}),
+        format="gauntlet",
+        rounds=3,
+        paired=True,
+        clock="10+0.1",
+        further={"afar": True, "rated": False},
+    )
+    game = '"format":"gauntlet","game":"nim"'
+    config = '"config":{"heaps":[3,5],"misere":false,"start":"given","take":null}'
+    assert terms.key == (
+        f'{{"afar":true,"bots":["ann","bob=random:level=2"],"clock":"10+0.1",{config},{game},'
+        '"paired":true,"rated":false,"rounds":3,"settings":{"nodes":"200"}}'
+    )
+    assert terms.randomness_key == f'{{{config},{game},"names":["ann","bob"],"paired":true}}'
+
+
+def test_a_tournament_that_is_not_rated_has_no_pool() -> None:
+    assert plan().pool == "nim/classic"
+    assert plan(rated=False).pool is None
