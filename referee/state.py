@@ -161,10 +161,9 @@ class MatchStanding(Struct, gc=False):
         ]
 
     def note_move(self, event: Event) -> None:
-        self.events_before_last_move = {
-            **self.events_before_last_move,
-            event.seat: self.events_dropped + len(self.events),
-        }
+        before = dict(self.events_before_last_move)
+        before[event.seat] = self.events_dropped + len(self.events)
+        self.events_before_last_move = before
         self.events.append(event)
 
     def note_sealed_move(self, seat: int) -> None:
@@ -232,10 +231,11 @@ class MatchStanding(Struct, gc=False):
 
     def take_unsent_events(self, seat: int) -> list[Event]:
         """Return the events that a seat has not been sent yet, and count them as sent."""
-        dropped, told = self.events_dropped, self.events_sent
-        self.events_sent = {**told, seat: dropped + len(self.events)}
-        number = told.get(seat, 0)
-        return self.events[number - dropped :] if number >= dropped else self.events_since(number)
+        dropped, events, sent = self.events_dropped, self.events, dict(self.events_sent)
+        number = sent.get(seat, 0)
+        sent[seat] = dropped + len(events)
+        self.events_sent = sent
+        return events[number - dropped :] if number >= dropped else self.events_since(number)
 
     def trim_events(self) -> None:
         """If there are too many events in memory, or too many bytes of them, drop all but the latest. Events are only

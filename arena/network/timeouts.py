@@ -22,7 +22,7 @@ class NetworkTimeouts:
     write_timeout_s: float = 20.0
     """The time after which a peer is cut off that does not read enough while output waits."""
     close_timeout_s: float = 1.0
-    """The time in which a peer must answer a close frame."""
+    """The time in which a peer must answer a close frame, or end a connection that is closed."""
     opening_timeout_s: float = 0.5
     """The maximum time for which a stopping arena waits for handshakes in progress."""
     accept_retry_delay_s: float = 0.5

@@ -70,6 +70,7 @@ def test_a_small_frame_in_a_piece_of_its_own_takes_the_short_way(size: int) -> N
         MOVE + MOVE,
         MOVE[:-1],
         MOVE[:1],
+        bytes(5),
         b"",
     ],
     ids=lambda frame: frame[:4].hex() or "nothing",
