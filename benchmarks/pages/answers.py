@@ -226,7 +226,7 @@ def main() -> None:
     parser.add_argument("--bots", type=int, default=1000)
     parser.add_argument("--times", type=int, default=40)
     parser.add_argument("--postgresql", action="store_true", help="on a server as well")
-    options = parse_options(parser, matches=5000, bots=100, times=3)
+    options = parse_options(parser, matches=2000, bots=100, times=2)
     if options.times < 1:
         parser.error(f"--times is {options.times}: 1 or more")
     with tempfile.TemporaryDirectory() as scratch:
