@@ -18,28 +18,29 @@ from games.risk.exact.file import MappedValues
 from games.risk.exact.table import cached_table, solve
 from games.risk.measuring import value_functions
 from games.risk.rules.board import Board
-from games.risk.rules.campaign import MAX_PLAYERS
 from games.risk.rules.duel import NO_OWNER, Duel, Position
-from games.risk.search.duel_search import (
-    BORDERS,
+from games.risk.search.flat_duel import (
     FAILURE_PROBABILITY,
     MAX_PLIES,
     MAX_TROOPS,
-    SOURCES,
     SUCCESS_PROBABILITY,
     duel_board,
+    play_move,
 )
-from games.risk.search.duel_uct import play_move
 from games.risk.search.flat_position import (
+    BORDER_COUNT,
+    BORDERS,
     CELL_LENGTH,
+    CELLS_END,
     FEATURES,
     FIRST_CELL,
+    FIRST_OWN_SLOT,
     FREE_COUNT,
     NO_EVALUATION,
+    OVER,
     TERRITORIES_OF_SEAT,
     TERRITORY_COUNT,
-    TROOPS_OF_SEAT,
-    cell_of,
+    TURN,
     evaluate_change,
     make_state,
     scale_values,
@@ -50,8 +51,8 @@ from measuring.value_function import NoLuck
 from protocol.dice import Dice
 from protocol.games.base import Game
 
-TURN, OVER, PLY = range(TROOPS_OF_SEAT + MAX_PLAYERS, TROOPS_OF_SEAT + MAX_PLAYERS + 3)
-"""These are slots of a flat position for batches: TURN the seat to move, OVER whether the game is over, PLY the ply."""
+PLY = FIRST_OWN_SLOT
+"""The index of the ply in the flat position of a batch."""
 NO_LUCK, FEATURES_LUCK, TABLE_LUCK = range(3)
 """These are the ways to measure luck: NO_LUCK not at all, FEATURES_LUCK by features of the position, TABLE_LUCK by the
 table of exact values."""
@@ -82,7 +83,7 @@ class DuelBatch(Batch[Position]):
         self._scale = floats(scale_values(rules.map, EQUAL_WEIGHTS, _FEATURE_WEIGHT / FEATURES_BOUND))
         self._mode = LUCK_MODES[luck]
         self._seen = FEATURES if self._mode == FEATURES_LUCK else NO_EVALUATION
-        self._states = np.zeros((2, count, cell_of(len(rules.map))), np.int64)
+        self._states = np.zeros((2, count, values[BORDERS]), np.int64)
         worths, weights = _load_values(rules.map, rules.max_troops) if self._mode == TABLE_LUCK else ((), ())
         self._values, self._weights = np.array(worths, np.float64), np.array(weights, np.int64)
 
@@ -108,9 +109,8 @@ class DuelBatch(Batch[Position]):
 
     def position(self, game: int) -> Position:
         state = self._states[0, game].tolist()
-        return Position(
-            tuple(state[FIRST_CELL::CELL_LENGTH]), tuple(state[FIRST_CELL + 1 :: CELL_LENGTH]), state[TURN], state[PLY]
-        )
+        cells = state[FIRST_CELL : self._board[CELLS_END]]
+        return Position(tuple(cells[::CELL_LENGTH]), tuple(cells[1::CELL_LENGTH]), state[TURN], state[PLY])
 
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
         _write_observations(self._board, self._states[0], games, seats, vectors, masks)
@@ -133,7 +133,7 @@ def _load_values(board: Board, max_troops: int) -> tuple[Any, list[int]]:
 @compiled
 def is_legal(board: Any, state: Any, action: int) -> bool:
     count, seat = board[TERRITORY_COUNT], state[TURN]
-    if action < 0 or action >= 2 * count + board[SOURCES]:
+    if action < 0 or action >= 2 * count + board[BORDER_COUNT]:
         return False
     if action < count:
         return state[FIRST_CELL + CELL_LENGTH * action] == NO_OWNER  # type: ignore[no-any-return]
@@ -143,7 +143,7 @@ def is_legal(board: Any, state: Any, action: int) -> bool:
         at = FIRST_CELL + CELL_LENGTH * (action - count)
         return state[at] == seat and state[at + 1] < board[MAX_TROOPS]  # type: ignore[no-any-return]
     border = board[BORDERS] + action - 2 * count
-    source, to = board[border + board[SOURCES]], board[border]
+    source, to = board[border + board[BORDER_COUNT]], board[border]
     return state[source] == seat and state[to] != seat and state[source + 1] >= state[to + 1]  # type: ignore[no-any-return]
 
 
@@ -242,7 +242,7 @@ def _play_actions(
         move, lucky = changed, 0.0
         if action >= 2 * count:
             move = board[BORDERS] + action - 2 * count
-            source, to = board[move + board[SOURCES]], board[move]
+            source, to = board[move + board[BORDER_COUNT]], board[move]
             rest = first[source + 1] - first[to + 1]
             taken = repelled = 0.0
             if mode != NO_LUCK:

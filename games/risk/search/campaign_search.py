@@ -4,9 +4,6 @@ quiescence search at the leaves.
 MAX is the seat at the root, every other seat is MIN. The draft rule leaves no choice, so a draft in the tree is no ply:
 the search places it on entering the position, unless the table already knows the value. A draft at the root is chosen
 without a search, as `settings.draft` says.
-
-A move is one number: the index of the border to attack across, in the list at board[SOURCES]. The number of borders
-stands for the end of the turn.
 """
 
 from __future__ import annotations
@@ -19,66 +16,50 @@ from typing import Any, get_args
 from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
 from bots.search.base import SearchLimit, SearchResult, deepen, evaluation_scale
 from bots.search.kernels import Algorithm
-from games.risk.rules.campaign import (
-    MAX_PLAYERS,
-    MIN_CLASSIC_DRAFT,
-    Attack,
-    Campaign,
-    Draft,
-    EndTurn,
-    Move,
-    Position,
-)
+from games.risk.rules.campaign import MIN_CLASSIC_DRAFT, Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.rules.draft import territories_by_pressure
 from games.risk.search import battle_odds, work_buffers
-from games.risk.search.battle_odds import (
-    MEANS_MODE,
-    NO_DICE_MODE,
-    fight_without_dice,
-    floats_needed,
-    units_left,
-    write_results,
+from games.risk.search.battle_odds import MEANS_MODE, NO_DICE_MODE, floats_needed, write_results
+from games.risk.search.flat_campaign import (
+    ACTIVE,
+    ATTACKS_LEFT,
+    ATTACKS_PER_TURN,
+    DRAFTING,
+    END_MOVE,
+    IS_IN_GAME,
+    KEY,
+    ROUND,
+    apply_battle,
+    campaign_board,
+    end_turn,
+    first_place_share,
+    list_attacks,
+    make_campaign_state,
+    place_by_rule,
+    round_key,
+    turn_key,
 )
-from games.risk.search.campaign_board import (
-    ATTACKS,
-    ATTACKS_LEFT_KEYS,
+from games.risk.search.flat_position import (
     BORDER_COUNT,
     BORDERS,
-    CLASSIC,
-    CONTINENT_COUNT,
-    CONTINENTS,
-    DICE,
-    KEY_DIGIT_BASE,
-    PLY_KEYS,
-    ROUND_KEYS,
-    ROUNDS,
-    SEAT_KEYS,
-    SEATS,
-    SOURCES,
-    campaign_board,
-    cell_key,
-    find_next_turn,
-    make_keys,
-)
-from games.risk.search.draft_rule import share_units
-from games.risk.search.flat_position import (
+    BORDERS_END,
     CELL_LENGTH,
+    CELLS_END,
     FIRST_CELL,
-    INDEX,
     MODES,
     NO_EVALUATION,
+    OVER,
     OWNER,
     SEAT,
     TERRITORIES_OF_SEAT,
     TERRITORY_COUNT,
     TROOPS,
-    TROOPS_OF_SEAT,
-    cell_of,
+    TURN,
     evaluate,
     evaluate_change,
-    make_state,
     scale_values,
     set_cell,
+    territory_of,
 )
 from games.risk.search.settings import BattleMode, CampaignSettings, DraftMode
 from games.risk.search.work_buffers import (
@@ -94,44 +75,33 @@ from games.risk.search.work_buffers import (
     NODES,
     STOP,
     UPPER_BOUND,
-    count_terminal,
+    count_leaf,
     store_line,
 )
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
 
-TURN, ATTACKS_LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(
-    FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9
-)
-"""These are slots of `play`, the array in which a search keeps all of a position but owners and troops:
+SEARCH_NUMBER, SAVED, LISTS, FIRST_SEARCH_SLOT = range(FIRST_GAME_SLOT, FIRST_GAME_SLOT + 4)
+"""These are indices of `work`, the array of a search, in both searches of campaigns:
 
-- TURN: the seat to move.
-- ATTACKS_LEFT: the number of attacks that the seat to move has left.
-- ROUND: the round.
-- ACTIVE: the number of seats in the game.
-- ELIMINATED: the seat that the last attack eliminated; −1 for none.
-- SAVED: where saved positions begin.
-- KEY: the search key.
-- ATTACKS_PER_TURN: the limit of attacks in a turn.
-- ALIVE: where a list begins that has a 1 for each seat in the game.
+- SEARCH_NUMBER: the number of an alpha-beta search; 0 for expectiminimax.
+- SAVED: where saved positions begin, one a ply.
+- LISTS: where the lists of moves begin, one a ply.
+- FIRST_SEARCH_SLOT: the first index that belongs to one of the two searches.
 """
-ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTORY, DRAFTING = range(
-    ALIVE + MAX_PLAYERS, ALIVE + MAX_PLAYERS + 8
+ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, HISTORY, SCRATCH = range(
+    FIRST_SEARCH_SLOT, FIRST_SEARCH_SLOT + 7
 )
-"""These are more indices of the array `play` (see TURN):
+"""These are indices of `work` that only this search uses:
 
-- ALL_ATTACKS: 1 if every attack is a move, 0 if only candidates are (see `list_moves`).
+- ALL_ATTACKS: 1 if every attack is a move, 0 if only candidates are (see `list_attacks`).
 - BATTLE_MODE: how battles are resolved, such as MEANS_MODE.
 - QUIESCENCE: whether leaves get a quiescence search.
 - DEPTH_IN_TURNS: whether depth counts turns.
 - ROUND_IN_KEY: whether the round is part of the search key.
-- LISTS: where move lists begin.
-- HISTORY: where history scores begin.
-- DRAFTING: whether the turn is at its draft.
-"""
-DRAFT_SCRATCH = DRAFTING + 1
-"""The index in the array `play` (see TURN) at which the scratch space for placing a draft begins. It has two entries
-for each territory. Saved positions come after it.
+- HISTORY: where the history scores of moves begin, first those of MAX, then those of MIN.
+- SCRATCH: where the scratch space for placing a draft begins, two entries a territory. Principal variations, saved
+  positions, lists of moves and history scores follow it.
 """
 
 INFINITY = float("inf")
@@ -148,12 +118,8 @@ _ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rul
 """The settings of `CampaignSearch.search_one_ply`."""
 _GREEDY_SETTINGS = CampaignSettings(draft="greedy")
 """The settings of a search that `CampaignSearch.warm_up` runs only so that `draft_greedily` is compiled."""
-NO_SEAT = -1
-"""The number that stands for no seat in the array `state`. `CampaignSearch.perft` has no seat that searches, because it
-only counts paths.
-"""
 _BATTLE_MODES: Mapping[BattleMode, int] = {"sure": NO_DICE_MODE, "means": MEANS_MODE, "dice": battle_odds.DICE_MODE}
-"""The value of play[BATTLE_MODE] for each value of `settings.battles`."""
+"""The value of work[BATTLE_MODE] for each value of `settings.battles`."""
 MAX_PLIES = 40
 """The greatest depth of a search, in plies."""
 MIN_NODES = 50
@@ -166,226 +132,51 @@ rounding errors reach some hundredths.
 """
 
 
-def make_play_array(board: list[int], position: Position, depth: int) -> Any:
-    """Return the array `play` of a search, with space for `depth` plies. It contains the turn of `position`: the seat
-    to move, the attacks left, the round and the seats in the game.
-    """
-    count, moves, seats = board[TERRITORY_COUNT], board[BORDER_COUNT], board[SEATS]
-    kept = DRAFT_SCRATCH + 2 * count
-    lines = kept + (cell_of(count) + 1) * (depth + 1)
-    lists = lines + (depth + 2) * (depth + 2)
-    history = lists + (moves + 1) * (depth + 1)
-    play = zeros(history + 2 * (moves + 1))
-    play[TURN], play[ATTACKS_LEFT], play[ROUND] = position.seat, position.attacks_left, position.round
-    play[ACTIVE], play[ELIMINATED], play[SAVED], play[ATTACKS_PER_TURN] = (
-        seats - len(position.out),
-        -1,
-        kept,
-        board[ATTACKS],
-    )
-    for seat in range(seats):
-        play[ALIVE + seat] = seat not in position.out
-    play[LINES], play[LINE_LENGTH], play[LISTS], play[HISTORY] = lines, depth + 2, lists, history
-    return play
-
-
-@compiled
-def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
-    """Return what the turn, the ply and, if play[ROUND_IN_KEY] is set, the round contribute to the search key."""
-    begin = board[TERRITORY_COUNT] * MAX_PLAYERS * 2 * KEY_DIGIT_BASE
-    key = (
-        keys[begin + SEAT_KEYS + play[TURN]]
-        ^ keys[begin + ATTACKS_LEFT_KEYS + play[ATTACKS_LEFT]]
-        ^ keys[begin + PLY_KEYS + ply]
-    )
-    return key ^ keys[begin + ROUND_KEYS + play[ROUND]] if play[ROUND_IN_KEY] else key  # type: ignore[no-any-return]
-
-
-@compiled
-def set_cell_and_key(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, troops: int) -> None:
-    """Set a territory's owner and troops by `set_cell`, and update the search key."""
-    play[KEY] ^= cell_key(board, state, keys, at)
-    set_cell(board, state, at, owner, troops)
-    play[KEY] ^= cell_key(board, state, keys, at)
-
-
-@compiled
-def save_position(state: Any, play: Any, ply: int) -> None:
-    """Save the position and its search key in the part of `play` that is reserved for this ply."""
-    begin = play[SAVED] + ply * (len(state) + 1)
-    end = begin + len(state)
-    play[begin:end] = state
-    play[end] = play[KEY]
-
-
-@compiled
-def restore_position(state: Any, play: Any, ply: int) -> None:
-    """Restore the position saved at a ply, which is faster than undoing single changes."""
-    begin = play[SAVED] + ply * (len(state) + 1)
-    end = begin + len(state)
-    state[:] = play[begin:end]
-    play[KEY] = play[end]
-
-
-@compiled
-def restore_turn(play: Any, seat: int, left: int, number: int, eliminated: int) -> None:
-    """Restore the turn that a move has changed, and put the seat that it eliminated back into the game."""
-    play[TURN], play[ATTACKS_LEFT], play[ROUND], play[DRAFTING] = seat, left, number, 0
-    if eliminated >= 0:
-        play[ALIVE + eliminated] = 1
-        play[ACTIVE] += 1
-
-
-@compiled
-def income(board: Any, state: Any, seat: int) -> int:
-    """Return the units that a seat has to place in a draft."""
-    owned = state[TERRITORIES_OF_SEAT + seat]
-    if not board[CLASSIC]:
-        return owned  # type: ignore[no-any-return]
-    units = max(MIN_CLASSIC_DRAFT, owned // 3)
-    begin = board[CONTINENTS]
-    for _ in range(board[CONTINENT_COUNT]):
-        end = begin + 2 + board[begin + 1]
-        held = board[begin]
-        for i in range(begin + 2, end):
-            if state[board[i]] != seat:
-                held = 0
-                break
-        units += held
-        begin = end
-    return units  # type: ignore[no-any-return]
-
-
-@compiled
-def place_draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
-    """Place the new units of the seat to move by the draft rule. `pressure` has space for one float a territory."""
-    seat = play[TURN]
-    play[DRAFTING] = 0
-    kept = share_units(board, state, play, DRAFT_SCRATCH, pressure, seat, income(board, state, seat))
-    placed = DRAFT_SCRATCH + board[TERRITORY_COUNT]
-    for i in range(kept):
-        if play[placed + i]:
-            at = play[DRAFT_SCRATCH + i]
-            set_cell_and_key(board, state, play, keys, at, seat, state[at + 1] + play[placed + i])
-
-
-@compiled
-def pass_turn(board: Any, play: Any) -> bool:
-    """Pass the turn to the next seat in the game. Return whether the last round is over."""
-    following, number = find_next_turn(board, play, ALIVE, play[TURN], play[ROUND])
-    play[TURN], play[ROUND], play[ATTACKS_LEFT], play[DRAFTING] = following, number, play[ATTACKS_PER_TURN], 1
-    return number > board[ROUNDS]  # type: ignore[no-any-return]
-
-
-@compiled
-def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
-    """Write the attacks of the seat to move, then the end of the turn, to `play` from `begin` on. Return where they
-    end.
-
-    Unless play[ALL_ATTACKS] is 1, write only candidate attacks: the source has at least two units more than the target.
-    """
-    seat, every, borders, end = play[TURN], play[ALL_ATTACKS], board[BORDERS], begin
-    for at in range(FIRST_CELL, borders, CELL_LENGTH):
-        troops = state[at + 1]
-        if state[at] == seat and troops >= 3 - every:
-            for i in range(board[at], board[at + 1]):
-                to = board[i]
-                if state[to] != seat and (every or troops >= state[to + 1] + 2):
-                    play[end] = i - borders
-                    end += 1
-    play[end] = board[BORDER_COUNT]
-    return end + 1
+def make_work_array(board: Any, depth: int) -> Any:
+    """Return the array `work` of a search, with space for `depth` plies."""
+    lines = SCRATCH + 2 * board[TERRITORY_COUNT]
+    kept = lines + (depth + 2) * (depth + 2)
+    lists = kept + board[BORDERS] * (depth + 1)
+    history = lists + (board[BORDER_COUNT] + 1) * (depth + 1)
+    work = zeros(history + 2 * board[BORDERS_END])
+    work[LINES], work[LINE_LENGTH], work[SAVED], work[LISTS], work[HISTORY] = lines, depth + 2, kept, lists, history
+    return work
 
 
 @entry
 def attack_size(troops: int, defenders: int, all_attacks: int) -> int:
     """Return the number of units that an attack sends. If `all_attacks` is 1, it sends all units but one. If it is 0,
-    the attack is a candidate (see `list_moves`) and sends the mean of `troops` and `defenders`, rounded up.
+    the attack is a candidate (see `list_attacks`) and sends the mean of `troops` and `defenders`, rounded up.
     """
     return troops - 1 if all_attacks else (troops + defenders + 1) // 2
 
 
 @compiled
-def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
-    """Apply an attack of `size` units. Return whether it ends the game for MAX, the seat that searches: only one seat
-    is left, or MAX is eliminated.
-
-    `remain` attackers are left and take the territory. If `remain` is negative, −`remain` defenders are left.
-    """
-    at, to = board[board[SOURCES] + move], board[board[BORDERS] + move]
-    seat, enemy = state[at], state[to]
-    set_cell_and_key(board, state, play, keys, at, seat, state[at + 1] - size)
-    play[ATTACKS_LEFT] -= 1
-    play[ELIMINATED] = -1
-    if remain < 0:
-        set_cell_and_key(board, state, play, keys, to, enemy, -remain)
-        return False
-    set_cell_and_key(board, state, play, keys, to, seat, remain)
-    if state[TERRITORIES_OF_SEAT + enemy] or not play[ALIVE + enemy]:
-        return False
-    play[ELIMINATED] = enemy
-    play[ALIVE + enemy] = 0
-    play[ACTIVE] -= 1
-    return play[ACTIVE] == 1 or enemy == state[SEAT]  # type: ignore[no-any-return]
-
-
-@compiled
-def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, units_left: int) -> bool:
-    """Play an attack of `size` units that leaves `units_left`, or end the turn. Return whether MAX's game ends."""
-    play[ELIMINATED] = -1
-    if move < board[BORDER_COUNT]:
-        if apply_attack(board, state, play, keys, move, size, units_left):
-            return True
-        if play[ATTACKS_LEFT]:
-            return False
-    return pass_turn(board, play)
-
-
-@compiled
-def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, move: int) -> tuple[int, int]:
+def write_battle(board: Any, state: Any, work: Any, chances: Any, begin: int, move: int) -> tuple[int, int]:
     """Write a move's results to `chances`, from `begin` on. Return the units that it sends and the result count."""
-    if move == board[BORDER_COUNT]:
+    if move == END_MOVE:
         chances[begin], chances[begin + 1] = 1.0, 0.0
         return 0, 1
-    defenders = state[board[board[BORDERS] + move] + 1]
-    size = attack_size(state[board[board[SOURCES] + move] + 1], defenders, play[ALL_ATTACKS])
-    return size, write_results(chances, begin, size, defenders, play[BATTLE_MODE])
+    defenders = state[board[move] + TROOPS]
+    size = attack_size(state[board[move + board[BORDER_COUNT]] + TROOPS], defenders, work[ALL_ATTACKS])
+    return size, write_results(chances, begin, size, defenders, work[BATTLE_MODE])
 
 
 @compiled
-def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
-    """Return the value for MAX (the seat that searches) once the game is over or MAX is out. Survivors rank by
-    territories, then by units.
-    """
-    count_terminal(play, ply)
-    top = state[SEAT]
-    if not play[ALIVE + top]:
-        return ply - WIN_VALUE
-    if play[ACTIVE] == 1:
-        return WIN_VALUE - ply
-    shared = False
-    for seat in range(board[SEATS]):
-        if (
-            seat == top
-            or not play[ALIVE + seat]
-            or state[TERRITORIES_OF_SEAT + seat] < state[TERRITORIES_OF_SEAT + top]
-        ):
-            continue
-        if (
-            state[TERRITORIES_OF_SEAT + seat] > state[TERRITORIES_OF_SEAT + top]
-            or state[TROOPS_OF_SEAT + seat] > state[TROOPS_OF_SEAT + top]
-        ):
-            return ply - WIN_VALUE
-        shared = shared or state[TROOPS_OF_SEAT + seat] == state[TROOPS_OF_SEAT + top]
-    return 0.0 if shared else WIN_VALUE - ply
+def make_move(board: Any, state: Any, move: int, size: int, left: int) -> None:
+    """Play an attack of `size` units with the result `left`, in the form that `fight` returns, or end the turn."""
+    if move == END_MOVE:
+        end_turn(board, state)
+    else:
+        apply_battle(board, state, board[move + board[BORDER_COUNT]], board[move], size, left)
 
 
 @compiled
-def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, beta: float) -> float:
-    """Return the value for MAX of a position at the horizon, after a quiescence search if play[QUIESCENCE] is set."""
-    play[play[LINES] + ply * play[LINE_LENGTH]] = 0
-    more = min(play[ATTACKS_LEFT], MAX_ATTACKS) if play[QUIESCENCE] else 0
-    return search_quiescence(board, state, play, scale, more, board[BORDER_COUNT], ply, alpha, beta)
+def value_of_terminal(board: Any, state: Any, work: Any, ply: int) -> float:
+    """Return the value for MAX, the seat that searches, once the game is over or MAX is out. Count the position."""
+    count_leaf(work, ply)
+    share = first_place_share(board, state, state[SEAT])
+    return WIN_VALUE - ply if share == 1.0 else ply - WIN_VALUE if share == 0.0 else 0.0
 
 
 @compiled
@@ -394,17 +185,17 @@ def first_sources_after(board: Any, last: int) -> tuple[int, int]:
     the first cell, or a cell after the first.
 
     Thus attacks that share no territory are tried in one order only. If there was no attack, `last` is
-    board[BORDER_COUNT].
+    board[BORDERS_END].
     """
-    if last == board[BORDER_COUNT]:
+    if last == board[BORDERS_END]:
         return FIRST_CELL, FIRST_CELL
-    source = board[board[SOURCES] + last]
-    return source, min(source, board[board[BORDERS] + last])
+    source = board[last + board[BORDER_COUNT]]
+    return source, min(source, board[last])
 
 
 @compiled
 def search_quiescence(
-    board: Any, state: Any, play: Any, scale: Any, attacks_left: int, last: int, ply: int, alpha: float, beta: float
+    board: Any, state: Any, work: Any, scale: Any, attacks_left: int, last: int, ply: int, alpha: float, beta: float
 ) -> float:
     """Return the value for MAX if the seat to move makes the best series of at most `attacks_left` candidate attacks,
     or none. Battles are resolved without dice.
@@ -412,18 +203,18 @@ def search_quiescence(
     After the attack `last`, attacks start only from its source, its target, and territories after its source. Thus
     attacks that share no territory are tried in one order only.
     """
-    play[NODES] += 1
-    play[LEAVES] += 1
-    play[ESTIMATES] += 1
-    play[DEEPEST] = max(play[DEEPEST], ply)
+    work[NODES] += 1
+    work[LEAVES] += 1
+    work[ESTIMATES] += 1
+    work[DEEPEST] = max(work[DEEPEST], ply)
     stand = evaluate(board, state, scale)
-    seat = play[TURN]
+    seat = state[TURN]
     sign, low, high = (1.0, alpha, beta) if seat == state[SEAT] else (-1.0, -beta, -alpha)
     best = sign * stand
-    if attacks_left == 0 or best >= high or play[STOP]:
+    if attacks_left == 0 or best >= high or work[STOP]:
         return stand
     first, at = first_sources_after(board, last)
-    while at < board[BORDERS] and best < high:
+    while at < board[CELLS_END] and best < high:
         source, troops = at, state[at + 1]
         at = max(first, at + CELL_LENGTH)
         if state[source] != seat or troops < 3:
@@ -436,11 +227,11 @@ def search_quiescence(
             size = attack_size(troops, defenders, 0)
             if state[source + 1] != troops - size:
                 set_cell(board, state, source, seat, troops - size)
-            out = state[TERRITORIES_OF_SEAT + enemy] == 1 and play[ALIVE + enemy]
-            over = out and (enemy == state[SEAT] or play[ACTIVE] == 2)
+            out = state[TERRITORIES_OF_SEAT + enemy] == 1 and state[IS_IN_GAME + enemy]
+            over = out and (enemy == state[SEAT] or state[ACTIVE] == 2)
             if over or attacks_left == 1:
-                play[NODES] += 1
-                play[LEAVES] += 1
+                work[NODES] += 1
+                work[LEAVES] += 1
                 found = (
                     WIN_VALUE - ply - 1
                     if over
@@ -449,16 +240,13 @@ def search_quiescence(
             else:
                 set_cell(board, state, to, seat, size - defenders)
                 if out:
-                    play[ALIVE + enemy] = 0
-                    play[ACTIVE] -= 1
+                    state[IS_IN_GAME + enemy] = 0
+                    state[ACTIVE] -= 1
                 alpha, beta = (max(low, best), high) if sign > 0 else (-high, -max(low, best))
-                move = i - board[BORDERS]
-                found = sign * search_quiescence(
-                    board, state, play, scale, attacks_left - 1, move, ply + 1, alpha, beta
-                )
+                found = sign * search_quiescence(board, state, work, scale, attacks_left - 1, i, ply + 1, alpha, beta)
                 if out:
-                    play[ALIVE + enemy] = 1
-                    play[ACTIVE] += 1
+                    state[IS_IN_GAME + enemy] = 1
+                    state[ACTIVE] += 1
                 set_cell(board, state, to, enemy, defenders)
             best = max(best, found)
             if best >= high:
@@ -468,78 +256,29 @@ def search_quiescence(
     return sign * best
 
 
-@entry
-def search_expectiminimax(
-    board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, depth_left: int, ply: int
-) -> float:
-    """Return the expectiminimax value of an unfinished position, `depth_left` turns or plies deep. This call may write
-    the results of battles to `chances` from the index `room` on.
-    """
-    if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
-        play[STOP] = 1
-        return 0.0
-    if play[DRAFTING]:
-        place_draft(board, state, play, keys, chances)
-    if depth_left == 0:
-        return evaluate_leaf(board, state, play, scale, ply, -INFINITY, INFINITY)
-    play[NODES] += 1
-    save_position(state, play, ply)
-    seat, attacks, number = play[TURN], play[ATTACKS_LEFT], play[ROUND]
-    sign = 1.0 if seat == state[SEAT] else -1.0
-    best = -INFINITY
-    begin = play[LISTS] + ply * (board[BORDER_COUNT] + 1)
-    for i in range(begin, list_moves(board, state, play, begin)):
-        move = play[i]
-        size, count = write_battle(board, state, play, chances, room, move)
-        free = room + 2 * count
-        found = 0.0
-        for result in range(count):
-            chance, remain = chances[room + result], int(chances[room + count + result])
-            if chance == 0.0:
-                continue
-            over = make_move(board, state, play, keys, move, size, remain)
-            gone = play[ELIMINATED]
-            if over:
-                value = value_of_terminal(board, state, play, ply + 1)
-            else:
-                deeper = not play[DEPTH_IN_TURNS] or play[TURN] != seat or play[ROUND] != number
-                value = search_expectiminimax(
-                    board, state, play, keys, scale, chances, free, depth_left - deeper, ply + 1
-                )
-            restore_position(state, play, ply)
-            restore_turn(play, seat, attacks, number, gone)
-            found += chance * value
-            if play[STOP]:
-                return 0.0
-        if sign * found > best:
-            best = sign * found
-            store_line(play, ply, move, count == 1)
-    return sign * best
-
-
 @compiled
-def pick_move(play: Any, begin: int, end: int, table_move: int, history: int) -> int:
-    """Choose the next of the moves from `begin` to `end` in `play`, swap it to `begin`, and return it. It is
+def pick_move(work: Any, begin: int, end: int, table_move: int, history: int) -> int:
+    """Choose the next of the moves from `begin` to `end` in `work`, swap it to `begin`, and return it. It is
     `table_move`, the best move in the transposition table, if it is among them. Otherwise it is the move with the
     highest history score, which counts cutoffs.
     """
     best, chosen = -1, begin
     for i in range(begin, end):
-        move = play[i]
+        move = work[i]
         if move == table_move:
             chosen = i
             break
-        if play[history + move] > best:
-            best, chosen = play[history + move], i
-    move = play[chosen]
-    play[chosen] = play[begin]
-    play[begin] = move
+        if work[history + move] > best:
+            best, chosen = work[history + move], i
+    move = work[chosen]
+    work[chosen] = work[begin]
+    work[begin] = move
     return move  # type: ignore[no-any-return]
 
 
 @compiled
 def store_entry(
-    play: Any,
+    work: Any,
     slots: Any,
     values: Any,
     slot: int,
@@ -553,20 +292,19 @@ def store_entry(
 ) -> None:
     """Store a position's value and best move. A stopped search stores wrong ones, which no other search reads."""
     bound = UPPER_BOUND if best <= alpha else LOWER_BOUND if best >= beta else EXACT_BOUND
-    if estimates == play[ESTIMATES]:
+    if estimates == work[ESTIMATES]:
         bound += COMPLETE_FLAG
-    line = play[LINES] + ply * play[LINE_LENGTH]
-    move = play[line + 1] if play[line] else -1
+    line = work[LINES] + ply * work[LINE_LENGTH]
+    move = work[line + 1] if work[line] else -1
     slots[2 * slot], slots[2 * slot + 1] = key, (move + 1) << 16 | bound << 8 | left
     values[slot] = best
 
 
 @entry
-def search_alpha_beta(
+def search_node(
     board: Any,
     state: Any,
-    play: Any,
-    keys: Any,
+    work: Any,
     scale: Any,
     chances: Any,
     slots: Any,
@@ -577,45 +315,56 @@ def search_alpha_beta(
     alpha: float,
     beta: float,
 ) -> float:
-    """Return the value of `search_expectiminimax` or a bound on it, by alpha-beta with Star1 (Ballard 1983)."""
+    """Return MAX's value of an unfinished position, `left` turns or plies before the horizon. With pruning, a value
+    outside `alpha` to `beta` is a bound (alpha-beta with Star1, Ballard 1983). This call may write the results of
+    battles to `chances` from the index `room` on.
+    """
     # This function is so long because it is the hot loop. If parts of it were functions, even the table lookup alone,
     # it would visit some 5 % fewer nodes a second when compiled, and need one more call a node when not.
-    if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
-        play[STOP] = 1
+    if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
+        work[STOP] = 1
         return 0.0
-    key = play[KEY] ^ turn_key(board, play, keys, ply)
-    slot = key & (len(values) - 1)
-    first = -1
-    if slots[2 * slot] == key:
-        known = slots[2 * slot + 1]
-        first = (known >> 16) - 1
-        if known & 255 == left:
-            value, bound = values[slot], known >> 8 & 3
-            if bound == EXACT_BOUND or (value >= beta if bound == LOWER_BOUND else value <= alpha):
-                play[NODES] += 1
-                if not known >> 8 & COMPLETE_FLAG:
-                    play[ESTIMATES] += 1
-                play[play[LINES] + ply * play[LINE_LENGTH]] = 0
-                return value  # type: ignore[no-any-return]
-    if play[DRAFTING]:
-        place_draft(board, state, play, keys, chances)
-    estimates = play[ESTIMATES]
+    pruning = work[SEARCH_NUMBER] > 0
+    key, slot, first = 0, 0, -1
+    if pruning:
+        key = work[SEARCH_NUMBER] ^ state[KEY] ^ turn_key(board, state, state[ATTACKS_LEFT], ply)
+        if work[ROUND_IN_KEY]:
+            key ^= round_key(board, state)
+        slot = key & (len(values) - 1)
+        if slots[2 * slot] == key:
+            known = slots[2 * slot + 1]
+            first = (known >> 16) - 1
+            if known & 255 == left:
+                value, bound = values[slot], known >> 8 & 3
+                if bound == EXACT_BOUND or (value >= beta if bound == LOWER_BOUND else value <= alpha):
+                    work[NODES] += 1
+                    if not known >> 8 & COMPLETE_FLAG:
+                        work[ESTIMATES] += 1
+                    work[work[LINES] + ply * work[LINE_LENGTH]] = 0
+                    return value  # type: ignore[no-any-return]
+    if state[DRAFTING]:
+        place_by_rule(board, state, work, SCRATCH, chances)
+    estimates = work[ESTIMATES]
     if left == 0:
-        best = evaluate_leaf(board, state, play, scale, ply, alpha, beta)
-        store_entry(play, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
+        work[work[LINES] + ply * work[LINE_LENGTH]] = 0
+        attacks = min(state[ATTACKS_LEFT], MAX_ATTACKS) if work[QUIESCENCE] else 0
+        best = search_quiescence(board, state, work, scale, attacks, board[BORDERS_END], ply, alpha, beta)
+        if pruning:
+            store_entry(work, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
         return best
-    play[NODES] += 1
-    save_position(state, play, ply)
-    seat, attacks, number = play[TURN], play[ATTACKS_LEFT], play[ROUND]
-    sign = 1.0 if seat == state[SEAT] else -1.0
+    work[NODES] += 1
+    seat, number, me = state[TURN], state[ROUND], state[SEAT]
+    sign = 1.0 if seat == me else -1.0
     low, high = alpha, beta
     best = -INFINITY * sign
-    begin = play[LISTS] + ply * (board[BORDER_COUNT] + 1)
-    history = play[HISTORY] + (0 if sign > 0 else board[BORDER_COUNT] + 1)
-    end = list_moves(board, state, play, begin)
+    kept = work[SAVED] + ply * len(state)
+    work[kept : kept + len(state)] = state
+    begin = work[LISTS] + ply * (board[BORDER_COUNT] + 1)
+    history = work[HISTORY] + (0 if sign > 0 else board[BORDERS_END])
+    end = list_attacks(board, state, work, begin, work[ALL_ATTACKS])
     for i in range(begin, end):
-        move = pick_move(play, i, end, first, history)
-        size, count = write_battle(board, state, play, chances, room, move)
+        move = pick_move(work, i, end, first, history) if pruning else work[i]
+        size, count = write_battle(board, state, work, chances, room, move)
         free = room + 2 * count
         found, unseen = 0.0, 1.0
         for result in range(count):
@@ -623,22 +372,21 @@ def search_alpha_beta(
             if chance == 0.0:
                 continue
             unseen -= chance
-            worst = (low - found - WIN_VALUE * unseen) / chance
-            most = (high - found + WIN_VALUE * unseen) / chance
-            over = make_move(board, state, play, keys, move, size, remain)
-            gone = play[ELIMINATED]
-            if over:
-                value = value_of_terminal(board, state, play, ply + 1)
+            worst, most = -INFINITY, INFINITY
+            if pruning:
+                worst, most = (low - found - WIN_VALUE * unseen) / chance, (high - found + WIN_VALUE * unseen) / chance
+            make_move(board, state, move, size, remain)
+            if state[OVER] or not state[IS_IN_GAME + me]:
+                value = value_of_terminal(board, state, work, ply + 1)
             else:
-                deeper = not play[DEPTH_IN_TURNS] or play[TURN] != seat or play[ROUND] != number
-                value = search_alpha_beta(
-                    board, state, play, keys, scale, chances, slots, values, free, left - deeper, ply + 1, worst, most
+                deeper = not work[DEPTH_IN_TURNS] or state[TURN] != seat or state[ROUND] != number
+                value = search_node(
+                    board, state, work, scale, chances, slots, values, free, left - deeper, ply + 1, worst, most
                 )
-            restore_position(state, play, ply)
-            restore_turn(play, seat, attacks, number, gone)
-            found += chance * value
-            if play[STOP]:
+            state[:] = work[kept : kept + len(state)]
+            if work[STOP]:
                 return 0.0
+            found += chance * value
             if value >= most:
                 found -= WIN_VALUE * unseen
                 break
@@ -647,15 +395,16 @@ def search_alpha_beta(
                 break
         if sign * found > sign * best:
             best = found
-            store_line(play, ply, move, count == 1)
+            store_line(work, ply, move, count == 1)
         if sign > 0:
             low = max(low, best)
         else:
             high = min(high, best)
-        if low >= high:
-            play[history + move] += left * left
+        if pruning and low >= high:
+            work[history + move] += left * left
             break
-    store_entry(play, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
+    if pruning:
+        store_entry(work, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
     return best
 
 
@@ -665,45 +414,37 @@ def draft_greedily(board: Any, state: Any, scale: Any, counts: Any, units: int) 
     seat = state[SEAT]
     for _ in range(units):
         best, chosen = -float("inf"), FIRST_CELL
-        for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
+        for at in range(FIRST_CELL, board[CELLS_END], CELL_LENGTH):
             if state[at + OWNER] == seat:
                 found = evaluate_change(board, state, scale, at, seat, state[at + TROOPS] + 1)
                 if found > best + VALUE_TOLERANCE:
                     best, chosen = found, at
         set_cell(board, state, chosen, seat, state[chosen + TROOPS] + 1)
-        counts[board[chosen + INDEX]] += 1
+        counts[territory_of(chosen)] += 1
 
 
 @entry
-def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: int) -> int:
-    """Count the game paths of exactly `depth` plies, with every attack at full strength and every battle result."""
-    if depth == 0:
-        return 1
-    save_position(state, play, depth)
-    seat, left, number = play[TURN], play[ATTACKS_LEFT], play[ROUND]
-    if play[DRAFTING]:
-        place_draft(board, state, play, keys, pressure)
-        paths = perft(board, state, play, keys, pressure, depth - 1)
-        restore_position(state, play, depth)
+def perft(board: Any, state: Any, work: Any, chances: Any, room: int, depth: int) -> int:
+    """Count the game paths of exactly `depth` plies, with every attack at full strength and every battle result. This
+    call may write to `chances` from the index `room` on.
+    """
+    if depth == 0 or state[OVER]:
+        return int(depth == 0)
+    kept = work[SAVED] + depth * len(state)
+    work[kept : kept + len(state)] = state
+    if state[DRAFTING]:
+        place_by_rule(board, state, work, SCRATCH, chances)
+        paths = perft(board, state, work, chances, room, depth - 1)
+        state[:] = work[kept : kept + len(state)]
         return paths
     paths = 0
-    begin = play[LISTS] + depth * (board[BORDER_COUNT] + 1)
-    for i in range(begin, list_moves(board, state, play, begin) - 1):
-        move = play[i]
-        size = state[board[board[SOURCES] + move] + 1] - 1
-        defenders = state[board[board[BORDERS] + move] + 1]
-        for result in range(size + defenders if board[DICE] else 1):
-            remain = units_left(result, size) if board[DICE] else fight_without_dice(size, defenders)
-            over = apply_attack(board, state, play, keys, move, size, remain)
-            gone = play[ELIMINATED]
-            if not over and play[ATTACKS_LEFT] == 0:
-                over = pass_turn(board, play)
-            paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
-            restore_position(state, play, depth)
-            restore_turn(play, seat, left, number, gone)
-    over = pass_turn(board, play)
-    paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
-    restore_turn(play, seat, left, number, -1)
+    begin = work[LISTS] + depth * (board[BORDER_COUNT] + 1)
+    for i in range(begin, list_attacks(board, state, work, begin, work[ALL_ATTACKS])):
+        size, count = write_battle(board, state, work, chances, room, work[i])
+        for result in range(room + count, room + 2 * count):
+            make_move(board, state, work[i], size, int(chances[result]))
+            paths += perft(board, state, work, chances, room + 2 * count, depth - 1)
+            state[:] = work[kept : kept + len(state)]
     return paths
 
 
@@ -712,9 +453,7 @@ class CampaignSearch:
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
-        self._values = campaign_board(rules)
-        self._board = ints(self._values)
-        self._keys = make_keys(len(rules.map))
+        self._board = ints(campaign_board(rules, keys=True))
         self._searches = 0
 
     @cached_property
@@ -744,7 +483,7 @@ class CampaignSearch:
           the next draft then comes sooner.
         - `calm`: plies. At leaves, the seat to move goes on with candidate attacks as long as it gains.
 
-        If `candidates` is true, only candidate attacks are searched (see `list_moves`), else every attack, with all
+        If `candidates` is true, only candidate attacks are searched (see `list_attacks`), else every attack, with all
         units but one. A draft at the root is chosen as `settings.draft` says, without a search.
         """
         rules = self.rules
@@ -756,17 +495,19 @@ class CampaignSearch:
             return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=depth, complete=True)
         units = sum(position.troops) + MAX_PLIES * self._max_income
         scale = floats(scale_values(rules.map, weights, evaluation_scale(rules), units // len(rules.map) + 1))
+        given = {"seat": position.seat, "mode": MODES[evaluation]}
+        state = make_campaign_state(self._board, position, **given)
         if position.phase == "draft":
-            state = make_state(self._board, position, position.seat, MODES[evaluation])
             move = self._choose_draft(position, settings.draft, below, state, scale)
-            after = make_state(self._board, rules.outcomes(position, move)[0][1], position.seat, MODES[evaluation])
+            after = make_campaign_state(self._board, rules.outcomes(position, move)[0][1], **given)
             limit.count_nodes(1)
             value = float(evaluate(self._board, after, scale))
             return SearchResult(value, move, (move,), nodes=1, leaves=1, max_ply=1, depth=1, complete=False)
         if limit.nodes_left is not None and limit.nodes_left < MIN_NODES:
             return self._choose_quickly(position, limit)
-        play = self._make_play_array(position, depth * step, settings, candidates)
-        state = make_state(self._board, position, position.seat, MODES[evaluation])
+        for slot in (ATTACKS_LEFT, ATTACKS_PER_TURN):
+            state[slot] = min(state[slot], attacks)
+        work = self._make_work_array(position, depth * step, settings, candidates)
         before = limit.nodes_spent
 
         def search_depth(
@@ -775,28 +516,26 @@ class CampaignSearch:
             """Return the result of one search that is exactly `depth` turns or plies deep. A turn has at most `step`
             plies. Raise `LimitReached` if the limit is spent.
             """
-            work_buffers.reset_counts(play, limit.nodes_left)
-            count = len(rules.map)
-            chances = zeros(count + 2 * depth * step * units + floats_needed(units), float)
-            arrays = self._board, state, play, self._keys, scale, chances
-            if algorithm == "expectiminimax":
-                value = search_expectiminimax(*arrays, count, depth, 0)
-            else:
-                value = search_alpha_beta(*arrays, *self._table, count, depth, 0, -INFINITY, INFINITY)
-            work_buffers.charge_limit(play, limit)
-            result = work_buffers.make_result(play, value, self._principal_variation(root, play), depth)
-            if play[BATTLE_MODE] == NO_DICE_MODE and abs(value) >= WIN_VALUE - depth * step:
+            work_buffers.reset_counts(work, limit.nodes_left)
+            work[SEARCH_NUMBER] = self._searches if algorithm == "alphabeta" else 0
+            chances = zeros(len(rules.map) + 2 * depth * step * units + floats_needed(units), float)
+            arrays = self._board, state, work, scale, chances, *self._table
+            value = search_node(*arrays, len(rules.map), depth, 0, -INFINITY, INFINITY)
+            work_buffers.charge_limit(work, limit)
+            line = self._principal_variation(root, work, int(state[ATTACKS_LEFT]), attacks)
+            result = work_buffers.make_result(work, value, line, depth)
+            if work[BATTLE_MODE] == NO_DICE_MODE and abs(value) >= WIN_VALUE - depth * step:
                 return replace(result, complete=True)
             return result
 
-        with work_buffers.stop_at(play, limit.deadline):
+        with work_buffers.stop_at(work, limit.deadline):
             hasty = deepen(
                 rules, position, partial(search_depth, "expectiminimax"), limit=limit, max_depth=int(by_turns)
             )
-            play[DEPTH_IN_TURNS] = by_turns
+            work[DEPTH_IN_TURNS] = by_turns
             result = deepen(rules, position, partial(search_depth, algorithm), limit=limit, max_depth=depth)
         if not result.depth:
-            result = replace(hasty, depth=0) if hasty.depth else self._best_so_far(result, position, play)
+            result = replace(hasty, depth=0) if hasty.depth else self._best_so_far(result, position, work)
         return replace(result, nodes=limit.nodes_spent - before)
 
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
@@ -816,18 +555,14 @@ class CampaignSearch:
             limit=limit,
         )
 
-    def _make_play_array(self, position: Position, depth: int, settings: CampaignSettings, candidates: bool) -> Any:
+    def _make_work_array(self, position: Position, depth: int, settings: CampaignSettings, candidates: bool) -> Any:
         rules = self.rules
-        play = make_play_array(self._values, position, depth)
-        play[ALL_ATTACKS], play[QUIESCENCE] = not candidates, settings.horizon == "calm"
-        play[BATTLE_MODE] = _BATTLE_MODES[settings.battles] if rules.battle == "dice" else NO_DICE_MODE
-        play[ROUND_IN_KEY] = rules.snake or position.round + depth >= rules.max_rounds
-        if candidates:
-            play[ATTACKS_LEFT] = min(play[ATTACKS_LEFT], MAX_ATTACKS)
-            play[ATTACKS_PER_TURN] = min(play[ATTACKS_PER_TURN], MAX_ATTACKS)
+        work = make_work_array(self._board, depth)
+        work[ALL_ATTACKS], work[QUIESCENCE] = not candidates, settings.horizon == "calm"
+        work[BATTLE_MODE] = _BATTLE_MODES[settings.battles] if rules.battle == "dice" else NO_DICE_MODE
+        work[ROUND_IN_KEY] = rules.snake or position.round + depth >= rules.max_rounds
         self._searches += 1
-        play[KEY] = self._searches
-        return play
+        return work
 
     @cached_property
     def _max_income(self) -> int:
@@ -865,21 +600,21 @@ class CampaignSearch:
         limit.count_nodes(1)
         return SearchResult(0.0, move, (move,), nodes=1, leaves=0, max_ply=0, depth=0, complete=False)
 
-    def _best_so_far(self, result: SearchResult[Move], position: Position, play: Any) -> SearchResult[Move]:
+    def _best_so_far(self, result: SearchResult[Move], position: Position, work: Any) -> SearchResult[Move]:
         """Return the best move seen in a search that stopped before it completed any depth."""
-        numbers = work_buffers.read_principal_variation(play)
-        move = self._decode_move(position, numbers[0], play) if numbers else EndTurn()
+        numbers = work_buffers.read_principal_variation(work)
+        move = self._decode_move(position, numbers[0], work) if numbers else EndTurn()
         return replace(result, move=move, line=(move,))
 
-    def _principal_variation(self, root: Position, play: Any) -> tuple[Move, ...]:
-        """Return the principal variation that a search has left in `play`, up to the first battle with dice. The
-        drafts, which `play` does not contain, are inserted.
+    def _principal_variation(self, root: Position, work: Any, left: int, attacks: int) -> tuple[Move, ...]:
+        """Return the principal variation that a search has left in `work`, up to the first battle with dice. The
+        drafts, which `work` does not contain, are inserted. The search allows `left` attacks in this turn and `attacks`
+        in each later turn.
         """
         rules, position = self.rules, root
         line: list[Move] = []
-        left = int(play[ATTACKS_LEFT])
-        for number in work_buffers.read_principal_variation(play):
-            line.append(self._decode_move(position, number, play))
+        for number in work_buffers.read_principal_variation(work):
+            line.append(self._decode_move(position, number, work))
             if isinstance(line[-1], Attack) and rules.battle == "dice":
                 break
             position = rules.outcomes(position, line[-1])[0][1]
@@ -890,16 +625,15 @@ class CampaignSearch:
             if rules.to_move(position) is not None and position.phase == "draft":
                 line.append(rules.legal_moves(position)[0])
                 position = rules.outcomes(position, line[-1])[0][1]
-                left = int(play[ATTACKS_PER_TURN])
+                left = attacks
         return tuple(line)
 
-    def _decode_move(self, position: Position, number: int, play: Any) -> Move:
-        values = self._values
-        if number == values[BORDER_COUNT]:
+    def _decode_move(self, position: Position, number: int, work: Any) -> Move:
+        if number == END_MOVE:
             return EndTurn()
-        source = values[values[values[SOURCES] + number] + INDEX]
-        to = values[values[values[BORDERS] + number] + INDEX]
-        size = attack_size(position.troops[source], position.troops[to], int(play[ALL_ATTACKS]))
+        board = self._board
+        source, to = int(territory_of(board[number + board[BORDER_COUNT]])), int(territory_of(board[number]))
+        size = attack_size(position.troops[source], position.troops[to], int(work[ALL_ATTACKS]))
         return Attack(to, source, int(size))
 
     def perft(self, position: Position, depth: int) -> int:
@@ -908,11 +642,13 @@ class CampaignSearch:
             return 1
         if self.rules.to_move(position) is None:
             return 0
-        play = make_play_array(self._values, position, depth)
-        state = make_state(self._board, position, NO_SEAT, NO_EVALUATION)
-        pressure = zeros(len(self.rules.map), float)
-        play[ALL_ATTACKS], play[DRAFTING] = 1, position.phase == "draft"
-        return int(perft(self._board, state, play, self._keys, pressure, depth))
+        work = make_work_array(self._board, depth)
+        state = make_campaign_state(self._board, position, mode=NO_EVALUATION)
+        work[ALL_ATTACKS] = 1
+        work[BATTLE_MODE] = battle_odds.DICE_MODE if self.rules.battle == "dice" else NO_DICE_MODE
+        units = sum(position.troops) + depth * self._max_income
+        chances = zeros(len(self.rules.map) + 2 * depth * units + floats_needed(units), float)
+        return int(perft(self._board, state, work, chances, len(self.rules.map), depth))
 
     def warm_up(self) -> None:
         if not HAS_NUMBA:

@@ -13,23 +13,32 @@ from typing import Any, ClassVar, NamedTuple
 
 from bots.search.base import SearchLimit, SearchResult
 from games.risk.rules.campaign import MAX_PLAYERS, Attack, Campaign, Draft, Move, Position
-from games.risk.search import field as flat
 from games.risk.search import uct_tree
 from games.risk.search.battle_odds import find_sufficient
-from games.risk.search.campaign_board import BORDERS, SEATS, SOURCES
-from games.risk.search.field import (
+from games.risk.search.flat_campaign import (
     DRAFTING,
-    FOES,
     IS_IN_GAME,
     NO_CELL,
+    ROUND,
+    SEATS,
+    UNITS_TO_PLACE,
+    apply_move,
+    attack,
+    first_place_share,
+    income,
+    make_campaign_state,
+)
+from games.risk.search.flat_position import (
+    BORDER_COUNT,
+    CELL_LENGTH,
+    CELLS_END,
+    ENEMY_COUNT,
+    FIRST_CELL,
     OVER,
     POSITION_BEGIN,
-    ROUND,
     TURN,
-    UNITS,
-    make_field,
+    cell_of,
 )
-from games.risk.search.flat_position import CELL_LENGTH, FIRST_CELL, TERRITORY_COUNT, cell_of
 from games.risk.search.policies import (
     POLICY_COUNT,
     RAID,
@@ -113,40 +122,40 @@ PARAMS_BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, in
 
 @entry
 def list_candidates(
-    board: Any, field: Any, odds: Any, weights: Any, params: Any, work: Any, priors: Any, path: Any
+    board: Any, state: Any, odds: Any, weights: Any, params: Any, work: Any, priors: Any, path: Any
 ) -> int:
     """Write the candidates, decisions to choose from, to `work` from CANDIDATES on, and their priors to `priors`.
     Return the number of candidates.
     """
-    seat, worth = field[TURN], unit_weight(board, field)
-    count, top, drafting = 0, 0.0, field[DRAFTING]
+    seat, worth = state[TURN], unit_weight(state)
+    count, top, drafting = 0, 0.0, state[DRAFTING]
     if drafting:
         top = -1e300
-    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
-        if field[at] != seat or not field[at + FOES]:
+    for at in range(FIRST_CELL, board[CELLS_END], CELL_LENGTH):
+        if state[at] != seat or not state[at + ENEMY_COUNT]:
             continue
         if drafting:
             work[CANDIDATES + count] = 2 * at
-            priors[count] = site_value(board, field, odds, weights, worth, path, at, field[UNITS])
+            priors[count] = site_value(board, state, odds, weights, worth, path, at, state[UNITS_TO_PLACE])
             top = max(top, priors[count])
             count += 1
             continue
-        army = field[at + 1]
+        army = state[at + 1]
         if army == 1:
             continue
         for i in range(board[at], board[at + 1]):
             to = board[i]
-            if field[to] == seat:
+            if state[to] == seat:
                 continue
-            found, chance, _ = attack_gain(board, field, odds, weights, worth, at, army, army - 1, to)
+            found, chance, _ = attack_gain(board, state, odds, weights, worth, at, army, army - 1, to)
             if chance < params[RISK]:
                 continue
             work[CANDIDATES + count], priors[count] = 2 * i, found
             top = max(top, found)
             count += 1
-            few = find_sufficient(odds, army - 1, field[to + 1])
+            few = find_sufficient(odds, army - 1, state[to + 1])
             if few < army - 2:
-                found = attack_gain(board, field, odds, weights, worth, at, army, few, to)[0]
+                found = attack_gain(board, state, odds, weights, worth, at, army, few, to)[0]
                 work[CANDIDATES + count], priors[count] = 2 * i + 1, found
                 top = max(top, found)
                 count += 1
@@ -164,27 +173,27 @@ def list_candidates(
 
 
 @entry
-def decode_decision(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int, int]:
+def decode_decision(board: Any, state: Any, odds: Any, decision: int) -> tuple[int, int, int]:
     """Convert a decision, a number (see END_DECISION), to the source, target and units of its move, in the form that
     `choose_move` of policies.py returns.
     """
     at, less = decision // 2, decision % 2
-    if field[DRAFTING]:
-        return at, NO_CELL, field[UNITS]
+    if state[DRAFTING]:
+        return at, NO_CELL, state[UNITS_TO_PLACE]
     if decision == END_DECISION:
         return NO_CELL, NO_CELL, 0
-    source, target = board[board[SOURCES] + at - board[BORDERS]], board[at]
-    units = field[source + 1] - 1
-    return source, target, find_sufficient(odds, units, field[target + 1]) if less else units
+    source, target = board[at + board[BORDER_COUNT]], board[at]
+    units = state[source + 1] - 1
+    return source, target, find_sufficient(odds, units, state[target + 1]) if less else units
 
 
 @compiled
-def apply_decision(board: Any, field: Any, odds: Any, decision: int) -> None:
-    source, target, units = decode_decision(board, field, odds, decision)
+def apply_decision(board: Any, state: Any, odds: Any, decision: int) -> None:
+    source, target, units = decode_decision(board, state, odds, decision)
     if target != NO_CELL:
-        flat.attack(board, field, source, target, units)
+        attack(board, state, source, target, units)
     else:
-        flat.apply_move(board, field, source, target, units, 0)
+        apply_move(board, state, source, target, units, 0)
 
 
 @compiled
@@ -228,7 +237,7 @@ def integer_power(base: float, power: int) -> float:
 
 
 @compiled
-def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
+def estimate_wins(board: Any, state: Any, manner: Any, shares: Any) -> None:
     """Write each seat's estimated probability of winning to `shares`: its strength, divided by the sum of all
     strengths.
 
@@ -236,27 +245,28 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
     seat to move gets a further factor. The exponents are those of a logistic regression over games between raiders,
     rounded.
     """
-    if field[OVER]:
-        flat.write_first_place_shares(board, field, shares)
+    if state[OVER]:
+        for seat in range(board[SEATS]):
+            shares[seat] = first_place_share(board, state, seat)
         return
     units, incomes = 0.0, 0
     for seat in range(board[SEATS]):
         shares[seat] = 0.0
-        if field[IS_IN_GAME + seat]:
-            incomes += flat.income(board, field, seat)
-    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
-        if field[IS_IN_GAME + field[at]]:
-            counted = field[at + 1] if field[at + FOES] else manner[INNER] * field[at + 1]
-            shares[field[at]] += counted
+        if state[IS_IN_GAME + seat]:
+            incomes += income(board, state, seat)
+    for at in range(FIRST_CELL, board[CELLS_END], CELL_LENGTH):
+        if state[IS_IN_GAME + state[at]]:
+            counted = state[at + 1] if state[at + ENEMY_COUNT] else manner[INNER] * state[at + 1]
+            shares[state[at]] += counted
             units += counted
     total = 0.0
     for seat in range(board[SEATS]):
-        if field[IS_IN_GAME + seat]:
-            share = flat.income(board, field, seat) / incomes
+        if state[IS_IN_GAME + seat]:
+            share = income(board, state, seat) / incomes
             shares[seat] = integer_power(shares[seat] / units, int(manner[ARMY])) * integer_power(
                 share, int(manner[INCOME])
             )
-            if field[TURN] == seat:
+            if state[TURN] == seat:
                 shares[seat] *= manner[TEMPO]
             total += shares[seat]
     for seat in range(board[SEATS]):
@@ -264,12 +274,12 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
 
 
 @compiled
-def draw_policies(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
+def draw_policies(board: Any, state: Any, limits: Any, work: Any, seat: int) -> None:
     """Draw the policy that each opponent of `seat` follows in a simulation, by the `cumulative_trust` in `limits`."""
     for other in range(board[SEATS]):
         policy = RAID
         if other != seat:
-            drawn = draw(field) / DRAW_RANGE
+            drawn = draw(state) / DRAW_RANGE
             while policy < POLICY_COUNT - 1 and drawn >= limits[other * POLICY_COUNT + policy]:
                 policy += 1
         work[POLICY_OF_SEAT + other] = policy
@@ -279,7 +289,7 @@ def draw_policies(board: Any, field: Any, limits: Any, work: Any, seat: int) -> 
 def simulate(
     board: Any,
     root: Any,
-    field: Any,
+    state: Any,
     odds: Any,
     weights: Any,
     params: Any,
@@ -297,15 +307,15 @@ def simulate(
     """Add `sims` simulations to the tree of this turn of `seat`. Return the sum of their values for `seat`."""
     number, total = root[ROUND], 0.0
     for _ in range(sims):
-        field[POSITION_BEGIN:] = root[POSITION_BEGIN:]
-        draw_policies(board, field, limits, work, seat)
+        state[POSITION_BEGIN:] = root[POSITION_BEGIN:]
+        draw_policies(board, state, limits, work, seat)
         node = depth = 0
-        while not field[OVER] and field[TURN] == seat and field[ROUND] == number and depth < MAX_DEPTH:
-            count = list_candidates(board, field, odds, weights, params, work, priors, path)
+        while not state[OVER] and state[TURN] == seat and state[ROUND] == number and depth < MAX_DEPTH:
+            count = list_candidates(board, state, odds, weights, params, work, priors, path)
             decision = work[
                 CANDIDATES + select_candidate(tree, totals, work, priors, found, node, count, params[EXPLORATION])
             ]
-            apply_decision(board, field, odds, decision)
+            apply_decision(board, state, odds, decision)
             node = find_or_add_child(tree, totals, work, node, decision)
             if not node:
                 break
@@ -313,11 +323,11 @@ def simulate(
             depth += 1
             if not tree[node + VISITS]:
                 break
-        turns = field[TURN] != seat or field[ROUND] != number
-        while not field[OVER] and turns <= params[HORIZON]:
-            play_turn(board, field, odds, weights, path, work[POLICY_OF_SEAT + field[TURN]])
+        turns = state[TURN] != seat or state[ROUND] != number
+        while not state[OVER] and turns <= params[HORIZON]:
+            play_turn(board, state, odds, weights, path, work[POLICY_OF_SEAT + state[TURN]])
             turns += 1
-        estimate_wins(board, field, params, shares)
+        estimate_wins(board, state, params, shares)
         value = shares[seat] * (1.0 - DISCOUNT_PER_TURN * turns)
         total += value
         for i in range(depth):
@@ -352,19 +362,19 @@ class OpponentModel:
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return
-        field, at = flat.make_field(self._raid.rules, begin, 0), begin.at
+        state, at = make_campaign_state(self._raid.board, begin), begin.at
         if not begin.units and begin.phase == "draft":
-            field[flat.UNITS] = flat.income(self._raid.board, field, begin.seat)
+            state[UNITS_TO_PLACE] = income(self._raid.board, state, begin.seat)
         for event in events:
             if event.ply < at or event.seat == CHANCE:
                 continue
-            if event.ply > at or event.move is None or event.seat != field[flat.TURN] or field[flat.OVER]:
+            if event.ply > at or event.move is None or event.seat != state[TURN] or state[OVER]:
                 return
             moves = self._decode_event(event)
             if event.seat != position.seat:
-                self._update_trust(field, event.seat, max(moves, key=lambda move: move[2]))
+                self._update_trust(state, event.seat, max(moves, key=lambda move: move[2]))
             for move in moves:
-                flat.apply_move(self._raid.board, field, *move)
+                apply_move(self._raid.board, state, *move)
             at += 1
 
     def _find_start(self, events: Sequence[Event]) -> Position | None:
@@ -383,13 +393,13 @@ class OpponentModel:
         troops = (rules.initial_units,) * len(owner)
         return Position(tuple(owner), troops, "draft", 0, rules.max_attacks, 1, (), 0, 1)
 
-    def _update_trust(self, field: Any, seat: int, move: tuple[int, ...]) -> None:
-        """Update the trust in the policies for a seat, which made `move` in the position of `field`. A policy predicted
+    def _update_trust(self, state: Any, seat: int, move: tuple[int, ...]) -> None:
+        """Update the trust in the policies for a seat, which made `move` in the position of `state`. A policy predicted
         the move if it chooses the same source and target. If both policies predicted it, nothing changes.
         """
         raid = self._raid
         raids, rushes = (
-            tuple(map(int, choose_move(raid.board, field, raid.odds, raid.weights, raid.path, policy)))[:2] == move[:2]
+            tuple(map(int, choose_move(raid.board, state, raid.odds, raid.weights, raid.path, policy)))[:2] == move[:2]
             for policy in (RAID, RUSH)
         )
         if raids and rushes:
@@ -400,14 +410,14 @@ class OpponentModel:
         self.trust[seat] = [1 - rush, rush]
 
     def _decode_event(self, event: Event) -> list[tuple[int, int, int, int]]:
-        """Return the moves of an event as `field.apply_move` takes them. A draft becomes a move for each territory."""
+        """Return the moves of an event as `apply_move` takes them. A draft becomes a move for each territory."""
         move = self._raid.rules.decode_move(event.move)
         if isinstance(move, Draft):
-            return [(cell_of(at), flat.NO_CELL, units, 0) for at, units in move.units]
+            return [(cell_of(at), NO_CELL, units, 0) for at, units in move.units]
         if isinstance(move, Attack) and event.result is not None:
             left = event.result["attackers"] or -event.result["defenders"]
             return [(cell_of(move.source), cell_of(move.to), move.units, left)]
-        return [(flat.NO_CELL, flat.NO_CELL, 0, 0)]
+        return [(NO_CELL, NO_CELL, 0, 0)]
 
 
 class CampaignUct:
@@ -445,7 +455,7 @@ class CampaignUct:
         raid = self.raid
         if self.rules.to_move(position) is None:
             return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=0, complete=True)
-        root = make_field(self.rules, position, below(SEED_COUNT))
+        root = make_campaign_state(self.raid.board, position, seed=below(SEED_COUNT))
         before = limit.nodes_spent
         if limit.nodes_left is None or limit.nodes_left >= uct_tree.MIN_SIMULATIONS:
             self.opponent_model.learn(position, events)
@@ -455,7 +465,7 @@ class CampaignUct:
             if list_candidates(*known, work, priors, raid.path) > 1:
                 uct_tree.run_simulations(self._make_simulation(root, int(root[TURN])), tree, limit)
         if limit.nodes_spent - before < uct_tree.MIN_SIMULATIONS:
-            move = raid.choose_move_on_field(root)
+            move = raid.choose_move_in_state(root)
             return SearchResult(0.0, move, (move,), nodes=1, leaves=0, max_ply=0, depth=0, complete=False)
         tree, totals, *_ = self._arrays
         child = uct_tree.most_visited_child(tree, totals, 0)
@@ -481,7 +491,7 @@ class CampaignUct:
 
     def estimate_wins(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
         """Estimate the probability that `seat` wins from an unfinished position, by `sims` simulations."""
-        root = make_field(self.rules, position, below(SEED_COUNT))
+        root = make_campaign_state(self.raid.board, position, seed=below(SEED_COUNT))
         tree, _, work, *_ = self._arrays
         uct_tree.reset_tree(tree, work)
         return self._make_simulation(root, seat)(sims) / sims

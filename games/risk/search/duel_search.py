@@ -1,35 +1,46 @@
 """Searches of bounded Risk on flat arrays: perft, expectiminimax, and alpha-beta with Star1 bounds at chance nodes and
 a transposition table.
-
-A move is one number: the cell to invade or reinforce, or the index in `board` of the border to attack across.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Any, ClassVar, get_args
 
 from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
-from bots.search.base import DEFAULT_MAX_DEPTH as DEEPEST_SEARCH
-from bots.search.base import SearchLimit, SearchResult, deepen, evaluation_scale
+from bots.search.base import DEFAULT_MAX_DEPTH, SearchLimit, SearchResult, deepen, evaluation_scale
 from bots.search.kernels import Algorithm
-from games.risk.rules import duel
 from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 from games.risk.search import work_buffers
+from games.risk.search.flat_duel import (
+    FAILURE_PROBABILITY,
+    MAX_MOVES,
+    MAX_PLIES,
+    MAX_TROOPS,
+    ORDER,
+    REINFORCEMENT,
+    SUCCESS_PROBABILITY,
+    decode_move,
+    duel_board,
+    hash_at,
+    hash_ply,
+    list_moves,
+    troops_placed,
+)
 from games.risk.search.flat_position import (
+    BORDER_COUNT,
+    BORDERS,
+    BORDERS_END,
     CELL_LENGTH,
+    CELLS_END,
     FIRST_CELL,
     FREE_COUNT,
-    INDEX,
     MODES,
     NO_EVALUATION,
     SEAT,
     TERRITORIES_OF_SEAT,
     TERRITORY_COUNT,
-    board_values,
-    cell_of,
     evaluate_change,
     make_state,
     scale_values,
@@ -49,38 +60,15 @@ from games.risk.search.work_buffers import (
     NODES,
     STOP,
     UPPER_BOUND,
-    count_terminal,
-    make_random_numbers,
+    count_leaf,
     store_line,
 )
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.games.base import NO_DICE
 
-REINFORCEMENT = duel.REINFORCEMENT_TROOPS
-"""The number of troops that a reinforcement adds."""
-SUCCESS_PROBABILITY = float(duel.WIN_PROBABILITY)
-"""The probability that an attack in bounded Risk takes the territory, as a float. `duel.WIN_PROBABILITY` is the exact
-fraction.
-"""
-FAILURE_PROBABILITY = float(1 - duel.WIN_PROBABILITY)
-"""The probability that an attack fails."""
 INFINITY = float("inf")
 """A value above that of every position. Searches use it, or minus it, before any move is tried."""
 
-BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBRIST, ARMIES = range(4, 13)
-"""These are the indices of `board` that only bounded Risk has:
-
-- BORDERS: where the list of the borders' target cells begins.
-- SOURCES: the distance to the list of the borders' source cells. If board[i] is a border's target cell, board[i +
-  board[SOURCES]] is its source cell.
-- ORDER: where the list of all cells begins, those with most neighbours first.
-- MAX_TROOPS: the maximum number of troops of a territory.
-- MAX_PLIES: the maximum number of plies of a game.
-- MAX_MOVES: the maximum number of moves in a position.
-- MOVE_CODE_COUNT: a number that exceeds every move number.
-- ZOBRIST: where the random numbers of search keys begin, by territory, seat and troops, then by ply.
-- ARMIES: where a list begins whose item n is the number of troops that an invasion places if n territories are free.
-"""
 EVALUATION_BOUND = 7
 """scale[EVALUATION_BOUND] is the bound on the absolute value of evaluations."""
 
@@ -102,66 +90,13 @@ TABLE_SIZE = 2**18
 """The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 
 
-def duel_board(rules: duel.Duel) -> list[int]:
-    """Return the values of the array `board` of bounded Risk (games/risk/rules/duel.py). `ints` converts this list to
-    the array.
-    """
-    map_ = rules.map
-    values = board_values(map_)
-    values[BORDERS] = cell_of(len(map_))
-    values[SOURCES] = len(values) - values[BORDERS]
-    values += chain.from_iterable([cell_of(index)] * len(others) for index, others in enumerate(map_.neighbours))
-    values[ORDER] = len(values)
-    values += map(cell_of, sorted(range(len(map_)), key=lambda index: -len(map_.neighbours[index])))
-    values[MAX_TROOPS], values[MAX_PLIES] = rules.max_troops, rules.max_plies
-    values[MAX_MOVES] = len(map_) + 2 * len(map_.borders)
-    values[MOVE_CODE_COUNT] = values[BORDERS] + 2 * len(map_.borders)
-    values[ZOBRIST] = len(values)
-    values += make_random_numbers(2 * len(map_) * (rules.max_troops + 1) + DEEPEST_SEARCH + 1)
-    values[ARMIES] = len(values)
-    values += map(rules.invasion_troops, range(len(map_) + 1))
-    return values
-
-
 def make_work_array(board: list[int], depth: int, at: int) -> Any:
     """Return the array `work` with space to search `depth` plies from a root at ply `at`."""
     lines = MOVE_LISTS + (depth + 1) * board[MAX_MOVES]
     cuts = lines + (depth + 2) * (depth + 2)
-    work = zeros(cuts + 2 * board[MOVE_CODE_COUNT])
+    work = zeros(cuts + 2 * board[BORDERS_END])
     work[ROOT_PLY], work[LINES], work[LINE_LENGTH], work[CUTOFF_COUNTS] = at, lines, depth + 2, cuts
     return work
-
-
-@compiled
-def list_moves(board: Any, state: Any, work: Any, mover: int, begin: int) -> int:
-    """Write the legal moves to `work` from `begin` on. Return where they end."""
-    end = begin
-    if state[FREE_COUNT]:
-        for i in range(board[ORDER], board[ORDER] + board[TERRITORY_COUNT]):
-            if state[board[i]] == NO_OWNER:
-                work[end] = board[i]
-                end += 1
-        return end
-    most = board[MAX_TROOPS]
-    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
-        if state[at] == mover and state[at + 1] < most:
-            work[end] = at
-            end += 1
-    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
-        if state[at] == mover:
-            for i in range(board[at], board[at + 1]):
-                if state[board[i]] != mover and state[at + 1] >= state[board[i] + 1]:
-                    work[end] = i
-                    end += 1
-    return end
-
-
-@compiled
-def troops_placed(board: Any, state: Any, at: int) -> int:
-    """Return the troops of the territory at cell `at` after the mover invades or reinforces it."""
-    if state[FREE_COUNT]:
-        return board[board[ARMIES] + state[FREE_COUNT]]  # type: ignore[no-any-return]
-    return min(state[at + 1] + REINFORCEMENT, board[MAX_TROOPS])  # type: ignore[no-any-return]
 
 
 @compiled
@@ -189,7 +124,7 @@ def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
         paths += count_paths(board, state, work, left - 1, ply + 1)  # a seat that has lost has no move
         set_cell(board, state, at, was, before)
         if attack:
-            source = board[move + board[SOURCES]]
+            source = board[move + board[BORDER_COUNT]]
             troops = state[source + 1]
             set_cell(board, state, source, mover if troops > before else NO_OWNER, troops - before)
             paths += count_paths(board, state, work, left - 1, ply + 1)
@@ -235,7 +170,7 @@ def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> 
                 best, chosen = sign * found, at
     else:
         most = board[MAX_TROOPS]
-        for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
+        for at in range(FIRST_CELL, board[CELLS_END], CELL_LENGTH):
             if state[at] != mover:
                 continue
             troops = state[at + 1]
@@ -285,14 +220,14 @@ def search_expectiminimax(board: Any, state: Any, scale: Any, work: Any, left: i
         at = board[move] if attack else move
         was, before = state[at], state[at + 1]
         if last and was != mover:
-            count_terminal(work, ply + 1)
+            count_leaf(work, ply + 1)
             found = sign * (WIN_VALUE - ply - 1)
         else:
             set_cell(board, state, at, mover, 1 if attack else troops_placed(board, state, at))
             found = search_expectiminimax(board, state, scale, work, left - 1, ply + 1)
             set_cell(board, state, at, was, before)
         if attack:
-            source = board[move + board[SOURCES]]
+            source = board[move + board[BORDER_COUNT]]
             troops = state[source + 1]
             set_cell(board, state, source, mover if troops > before else NO_OWNER, troops - before)
             found = SUCCESS_PROBABILITY * found + FAILURE_PROBABILITY * search_expectiminimax(
@@ -303,22 +238,6 @@ def search_expectiminimax(board: Any, state: Any, scale: Any, work: Any, left: i
             best = sign * found
             store_line(work, ply, move, not attack)
     return sign * best
-
-
-@compiled
-def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
-    """Return what the territory at cell `at`, with this owner and these troops, contributes to the search key."""
-    if owner == NO_OWNER:
-        return 0
-    return board[board[ZOBRIST] + (2 * board[at + INDEX] + owner) * (board[MAX_TROOPS] + 1) + troops]  # type: ignore[no-any-return]
-
-
-@compiled
-def hash_ply(board: Any, ply: int) -> int:
-    """Return what the ply contributes to the search key. A stored value holds at one ply only: the value of a win
-    depends on its ply, and a mean over results of attacks cannot be corrected for another ply.
-    """
-    return board[board[ZOBRIST] + 2 * board[TERRITORY_COUNT] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
 @compiled
@@ -411,7 +330,7 @@ def prune_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int, alph
     begin = MOVE_LISTS + ply * board[MAX_MOVES]
     empty = state[FREE_COUNT]
     end = list_moves(board, state, work, mover, begin)
-    cuts = work[CUTOFF_COUNTS] + mover * board[MOVE_CODE_COUNT]
+    cuts = work[CUTOFF_COUNTS] + mover * board[BORDERS_END]
     order_moves(work, cuts, begin, end, -1)
     for i in range(begin, end):
         move = work[i]
@@ -425,7 +344,7 @@ def prune_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int, alph
             else:
                 found = sign * evaluate_change(board, state, scale, move, mover, troops_placed(board, state, move))
         else:
-            source, to = board[move + board[SOURCES]], board[move]
+            source, to = board[move + board[BORDER_COUNT]], board[move]
             rest = state[source + 1] - state[to + 1]
             repelled = (
                 0.0 if draw else sign * evaluate_change(board, state, scale, source, mover if rest else NO_OWNER, rest)
@@ -494,7 +413,7 @@ def search_alpha_beta(
     onward = key ^ hash_ply(board, ply) ^ hash_ply(board, ply + 1)
     begin = MOVE_LISTS + ply * board[MAX_MOVES]
     end = list_moves(board, state, work, mover, begin)
-    cuts = work[CUTOFF_COUNTS] + mover * board[MOVE_CODE_COUNT]
+    cuts = work[CUTOFF_COUNTS] + mover * board[BORDERS_END]
     order_moves(work, cuts, begin, end, first)
     for i in range(begin, end):
         move = work[i]
@@ -507,7 +426,7 @@ def search_alpha_beta(
         above, below = alpha, beta
         least, most = low, high
         if attack:
-            source = board[move + board[SOURCES]]
+            source = board[move + board[BORDER_COUNT]]
             army = state[source + 1]
             rest = army - before
             holder = mover if rest else NO_OWNER
@@ -529,7 +448,7 @@ def search_alpha_beta(
         elif attack and seen + SUCCESS_PROBABILITY * least >= beta:
             found = seen + SUCCESS_PROBABILITY * least
         elif last and was != mover:
-            count_terminal(work, ply + 1)
+            count_leaf(work, ply + 1)
             found = seen + chance * (WIN_VALUE - ply - 1)
         else:
             set_cell(board, state, at, mover, troops)
@@ -546,13 +465,6 @@ def search_alpha_beta(
             alpha = max(alpha, best)
     store_entry(work, table, values, slot, key, left, ply, floor, beta, best)
     return best
-
-
-def decode_move(board: list[int], position: duel.Position, move: int) -> Action:
-    """Convert a move number to an action of the rules. `board` is what `duel_board` returned."""
-    if move < board[BORDERS]:
-        return Action("invade" if NO_OWNER in position.owner else "reinforce", board[move + INDEX])
-    return Action("attack", board[board[move] + INDEX], board[board[move + board[SOURCES]] + INDEX])
 
 
 class DuelSearch:
@@ -593,7 +505,7 @@ class DuelSearch:
         rules = self.rules
         if rules.to_move(position) is None:
             return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=depth, complete=True)
-        depth = min(depth, DEEPEST_SEARCH, rules.max_plies - position.at)
+        depth = min(depth, DEFAULT_MAX_DEPTH, rules.max_plies - position.at)
         work = make_work_array(self._values, depth, position.at)
         worth = evaluation_scale(rules)
         values = scale_values(rules.map, weights, worth, rules.max_troops)

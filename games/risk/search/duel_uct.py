@@ -9,20 +9,11 @@ from typing import Any, ClassVar
 
 from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
 from bots.search.base import SearchLimit, SearchResult, evaluation_scale
-from games.risk.rules import duel
-from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
+from games.risk.rules.duel import Action, Duel, Position
 from games.risk.search import uct_tree
-from games.risk.search.duel_search import (
-    BORDERS,
-    MAX_PLIES,
-    MOVE_CODE_COUNT,
-    SOURCES,
-    decode_move,
-    duel_board,
-    list_moves,
-    troops_placed,
-)
+from games.risk.search.flat_duel import MAX_PLIES, decode_move, duel_board, list_moves, play_move
 from games.risk.search.flat_position import (
+    BORDERS_END,
     FEATURES,
     SEAT,
     TERRITORIES_OF_SEAT,
@@ -30,11 +21,10 @@ from games.risk.search.flat_position import (
     evaluate,
     make_state,
     scale_values,
-    set_cell,
 )
 from games.risk.search.uct_tree import CHILD, DECISION, NODE_LENGTH, SIBLING, VISITS, find_or_add_child
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
-from machine.generator import DRAW_RANGE, SEED_COUNT, draw, seed_state
+from machine.generator import SEED_COUNT, seed_state
 from protocol.games.base import NO_DICE
 from protocol.messages import Event
 
@@ -49,8 +39,6 @@ MAX_DEPTH = MOVES - PATH
 """The maximum number of nodes on the path of a simulation."""
 EXPLORATION = 0.4
 """The exploration constant of PUCT, the formula that chooses the move to visit."""
-_SUCCESS_THRESHOLD = int(duel.WIN_PROBABILITY * DRAW_RANGE)
-"""The exclusive upper bound of the random numbers with which an attack takes the territory."""
 
 
 @compiled
@@ -80,21 +68,6 @@ def select_move(tree: Any, totals: Any, work: Any, found: Any, node: int, last: 
         found[tree[child + DECISION]] = 0
         child = tree[child + SIBLING]
     return work[MOVES + chosen]  # type: ignore[no-any-return]
-
-
-@compiled
-def play_move(board: Any, state: Any, rng: Any, mover: int, move: int) -> int:
-    """Play a move. Return 1 if it is an attack that succeeds, else 0."""
-    if move < board[BORDERS]:
-        set_cell(board, state, move, mover, troops_placed(board, state, move))
-        return 0
-    source, to = board[move + board[SOURCES]], board[move]
-    if draw(rng) < _SUCCESS_THRESHOLD:
-        set_cell(board, state, to, mover, 1)
-        return 1
-    rest = state[source + 1] - state[to + 1]
-    set_cell(board, state, source, mover if rest else NO_OWNER, rest)
-    return 0
 
 
 @entry
@@ -156,7 +129,7 @@ class DuelUct:
         """The arrays of the search: `tree`, `totals`, `work`, and `found`, in which `select_move` looks up a node's
         child by its decision.
         """
-        codes = self._values[MOVE_CODE_COUNT]
+        codes = self._values[BORDERS_END]
         return *uct_tree.make_arrays(), zeros(MOVES + codes), zeros(2 * codes)
 
     def search(

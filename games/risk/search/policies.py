@@ -10,24 +10,37 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
-from games.risk.search import field as flat
 from games.risk.search.battle_odds import find_sufficient, look_up_odds, odds_table
-from games.risk.search.campaign_board import CLASSIC, campaign_board
-from games.risk.search.field import (
+from games.risk.search.flat_campaign import (
     ATTACKS_LEFT,
-    BLOCK,
-    BONUS,
+    CLASSIC,
     DRAFTING,
-    FOES,
     IS_IN_GAME,
     NO_CELL,
+    ROUND,
+    UNITS_TO_PLACE,
+    attack,
+    campaign_board,
+    end_turn,
+    make_campaign_state,
+    place_units,
+)
+from games.risk.search.flat_position import (
+    ALL_TROOPS,
+    BLOCK,
+    BONUS,
+    CELL_LENGTH,
+    CELLS_END,
+    ENEMY_COUNT,
+    FIRST_CELL,
+    OVER,
     SIZE,
     TERRITORIES_OF_SEAT,
+    TROOPS_OF_SEAT,
     TURN,
-    UNITS,
-    make_field,
+    change_owner,
+    territory_of,
 )
-from games.risk.search.flat_position import CELL_LENGTH, FIRST_CELL, INDEX, TERRITORY_COUNT
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
 
@@ -61,37 +74,31 @@ class RaidWeights(NamedTuple):
 
 
 @compiled
-def unit_weight(board: Any, field: Any) -> float:
+def unit_weight(state: Any) -> float:
     """Return how much losing or killing a unit counts in the gain of an attack. It is 1, or less if the seat to move
     has more than half of all units, including those that it has to place.
     """
-    seat = field[TURN]
-    own, others = 1 + field[UNITS], 1
-    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
-        if field[at] == seat:
-            own += field[at + 1]
-        else:
-            others += field[at + 1]
-    return min(1.0, others / own)  # type: ignore[no-any-return]
+    held = state[TROOPS_OF_SEAT + state[TURN]]
+    return min(1.0, (1 + state[ALL_TROOPS] - held) / (1 + state[UNITS_TO_PLACE] + held))  # type: ignore[no-any-return]
 
 
 @compiled
 def attack_gain(
-    board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
+    board: Any, state: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
 ) -> tuple[float, float, float]:
     """Return the gain of an attack with `units` of the `army` at cell `at` against the territory at cell `to`, the
     probability of winning, and the mean number of attackers left after a win. `unit_weight` is the result of the
     function of this name.
     """
-    seat, enemy, defenders = field[TURN], field[to], field[to + 1]
+    seat, enemy, defenders = state[TURN], state[to], state[to + 1]
     chance, left, held = look_up_odds(odds, units, defenders)
     own = strongest = freed = 0
     for i in range(board[to], board[to + 1]):
         other = board[i]
-        troops = field[other + 1]
-        if field[other] == seat:
+        troops = state[other + 1]
+        if state[other] == seat:
             own += 1
-            if other != at and field[other + FOES] == 1:
+            if other != at and state[other + ENEMY_COUNT] == 1:
                 freed += troops
         elif troops > strongest:
             strongest = troops
@@ -101,16 +108,16 @@ def attack_gain(
         change -= idle * left
     elif strongest > left:
         change -= weights[FEAR] * (strongest - left)
-    if field[at + FOES] == 1:
+    if state[at + ENEMY_COUNT] == 1:
         change -= idle * (army - units)
     win = weights[TERRITORY] + weights[ENEMY_LOSS] + unit_weight * (change + weights[KILLED] * defenders)
-    block = field[to + BLOCK]
-    if board[CLASSIC] and field[block + BONUS]:
-        size, mine = field[block + SIZE], field[block + seat]
+    block = board[to + BLOCK]
+    if board[CLASSIC] and board[block + BONUS]:
+        size, mine = board[block + SIZE], state[block + seat]
         share = weights[PROGRESS] * (2 * mine + 1) / (size * size)
-        share += (mine == size - 1) + (field[block + enemy] == size)
-        win += weights[CONTINENT] * field[block + BONUS] * share
-    if field[TERRITORIES_OF_SEAT + enemy] == 1 and field[IS_IN_GAME + enemy]:
+        share += (mine == size - 1) + (state[block + enemy] == size)
+        win += weights[CONTINENT] * board[block + BONUS] * share
+    if state[TERRITORIES_OF_SEAT + enemy] == 1 and state[IS_IN_GAME + enemy]:
         win += weights[ELIMINATION]
     lose = unit_weight * (weights[KILLED] * (defenders - held) - units)
     return chance * win + (1.0 - chance) * lose, chance, left
@@ -118,95 +125,95 @@ def attack_gain(
 
 @compiled
 def site_value(
-    board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, path: Any, site: int, units: int
+    board: Any, state: Any, odds: Any, weights: Any, unit_weight: float, path: Any, site: int, units: int
 ) -> float:
     """Return the expected gain of a series of attacks from cell `site`, after `units` new units are placed there. Each
     attack starts from the territory taken last and sends all units but one. `path` is scratch space.
     """
-    seat, taken = field[TURN], 0
+    seat, taken = state[TURN], 0
     value, likely = 0.0, 1.0
-    at, army = site, field[site + 1] + units
-    while taken < field[ATTACKS_LEFT] and army > 1:
+    at, army = site, state[site + 1] + units
+    while taken < state[ATTACKS_LEFT] and army > 1:
         best, to, chance, left = weights[MIN_GAIN], NO_CELL, 0.0, 0.0
         for i in range(board[at], board[at + 1]):
-            if field[board[i]] != seat:
-                found, won, rest = attack_gain(board, field, odds, weights, unit_weight, at, army, army - 1, board[i])
+            if state[board[i]] != seat:
+                found, won, rest = attack_gain(board, state, odds, weights, unit_weight, at, army, army - 1, board[i])
                 if found > best:
                     best, to, chance, left = found, board[i], won, rest
         if to == NO_CELL:
             break
         value += likely * best
         likely *= chance
-        path[2 * taken], path[2 * taken + 1] = to, field[to]
+        path[2 * taken], path[2 * taken + 1] = to, state[to]
         taken += 1
-        flat.change_owner(board, field, to, seat)
+        change_owner(board, state, to, seat)
         at, army = to, int(left)
     while taken > 0:
         taken -= 1
-        flat.change_owner(board, field, path[2 * taken], path[2 * taken + 1])
+        change_owner(board, state, path[2 * taken], path[2 * taken + 1])
     return value
 
 
 @compiled
-def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, path: Any) -> int:
+def choose_site(board: Any, state: Any, odds: Any, weights: Any, worth: float, path: Any) -> int:
     """Return the cell of the territory where the raider drafts its new units."""
-    best, chosen, seat = -1e300, NO_CELL, field[TURN]
-    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
-        if field[at] == seat and field[at + FOES]:
-            found = site_value(board, field, odds, weights, worth, path, at, field[UNITS])
+    best, chosen, seat = -1e300, NO_CELL, state[TURN]
+    for at in range(FIRST_CELL, board[CELLS_END], CELL_LENGTH):
+        if state[at] == seat and state[at + ENEMY_COUNT]:
+            found = site_value(board, state, odds, weights, worth, path, at, state[UNITS_TO_PLACE])
             if found > best:
                 best, chosen = found, at
     return chosen
 
 
 @compiled
-def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float) -> tuple[int, int, int]:
+def choose_attack(board: Any, state: Any, odds: Any, weights: Any, worth: float) -> tuple[int, int, int]:
     """Return source, target and units of the raider's attack. The two cells are NO_CELL to end the turn."""
-    seat = field[TURN]
+    seat = state[TURN]
     best, source, target, sent = weights[MIN_GAIN], NO_CELL, NO_CELL, 0
-    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
-        army = field[at + 1]
-        if army == 1 or field[at] != seat or not field[at + FOES]:
+    for at in range(FIRST_CELL, board[CELLS_END], CELL_LENGTH):
+        army = state[at + 1]
+        if army == 1 or state[at] != seat or not state[at + ENEMY_COUNT]:
             continue
         for i in range(board[at], board[at + 1]):
             to = board[i]
-            if field[to] == seat or 3 * (army - 1) < 2 * field[to + 1]:
+            if state[to] == seat or 3 * (army - 1) < 2 * state[to + 1]:
                 continue
-            found = attack_gain(board, field, odds, weights, worth, at, army, army - 1, to)[0]
+            found = attack_gain(board, state, odds, weights, worth, at, army, army - 1, to)[0]
             if found > best:
                 best, source, target, sent = found, at, to, army - 1
-            few = find_sufficient(odds, army - 1, field[to + 1])
+            few = find_sufficient(odds, army - 1, state[to + 1])
             if few < army - 2:
-                found = attack_gain(board, field, odds, weights, worth, at, army, few, to)[0]
+                found = attack_gain(board, state, odds, weights, worth, at, army, few, to)[0]
                 if found > best:
                     best, source, target, sent = found, at, to, few
     return source, target, sent
 
 
 @compiled
-def choose_rush_site(board: Any, field: Any) -> int:
+def choose_rush_site(board: Any, state: Any) -> int:
     """Return the cell of the territory where the rush drafts its units: the first with the most enemy neighbours."""
     most, chosen = -1, NO_CELL
-    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
-        if field[at] == field[TURN] and field[at + FOES] > most:
-            most, chosen = field[at + FOES], at
+    for at in range(FIRST_CELL, board[CELLS_END], CELL_LENGTH):
+        if state[at] == state[TURN] and state[at + ENEMY_COUNT] > most:
+            most, chosen = state[at + ENEMY_COUNT], at
     return chosen
 
 
 @compiled
-def choose_rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
+def choose_rush_attack(board: Any, state: Any) -> tuple[int, int, int]:
     """Return the source, target and units of the attack that the policy rush makes. It sends all units but one, where
     they outnumber the target's units most. Source and target are NO_CELL if the policy ends the turn.
     """
-    seat = field[TURN]
+    seat = state[TURN]
     most, source, target, sent = 0, NO_CELL, NO_CELL, 0
-    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
-        units = field[at + 1] - 1
-        if field[at] == seat and units > most and field[at + FOES]:
+    for at in range(FIRST_CELL, board[CELLS_END], CELL_LENGTH):
+        units = state[at + 1] - 1
+        if state[at] == seat and units > most and state[at + ENEMY_COUNT]:
             for i in range(board[at], board[at + 1]):
                 to = board[i]
-                if field[to] != seat and units - field[to + 1] > most:
-                    most, source, target, sent = units - field[to + 1], at, to, units
+                if state[to] != seat and units - state[to + 1] > most:
+                    most, source, target, sent = units - state[to + 1], at, to, units
     return source, target, sent
 
 
@@ -215,36 +222,36 @@ RAID, RUSH, POLICY_COUNT = range(3)
 
 
 @compiled
-def play_turn(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> None:
+def play_turn(board: Any, state: Any, odds: Any, weights: Any, path: Any, policy: int) -> None:
     """Play the turn in progress to its end by a policy."""
-    seat, number = field[TURN], field[flat.ROUND]
-    worth = unit_weight(board, field) if policy == RAID else 1.0
-    if field[DRAFTING]:
+    seat, number = state[TURN], state[ROUND]
+    worth = unit_weight(state) if policy == RAID else 1.0
+    if state[DRAFTING]:
         site = (
-            choose_site(board, field, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, field)
+            choose_site(board, state, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, state)
         )
-        flat.place_units(field, site, field[UNITS])
-    while not field[flat.OVER] and field[TURN] == seat and field[flat.ROUND] == number:
+        place_units(board, state, site, state[UNITS_TO_PLACE])
+    while not state[OVER] and state[TURN] == seat and state[ROUND] == number:
         if policy == RAID:
-            source, target, sent = choose_attack(board, field, odds, weights, worth)
+            source, target, sent = choose_attack(board, state, odds, weights, worth)
         else:
-            source, target, sent = choose_rush_attack(board, field)
+            source, target, sent = choose_rush_attack(board, state)
         if source == NO_CELL:
-            flat.end_turn(board, field)
+            end_turn(board, state)
         else:
-            flat.attack(board, field, source, target, sent)
+            attack(board, state, source, target, sent)
 
 
 @entry
-def choose_move(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int, int]:
+def choose_move(board: Any, state: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int, int]:
     """Return source, target and units of a policy's next move. A draft has its cell as source, NO_CELL as target."""
-    worth = unit_weight(board, field) if policy == RAID else 1.0
-    if field[DRAFTING]:
+    worth = unit_weight(state) if policy == RAID else 1.0
+    if state[DRAFTING]:
         site = (
-            choose_site(board, field, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, field)
+            choose_site(board, state, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, state)
         )
-        return site, NO_CELL, field[UNITS]
-    return choose_attack(board, field, odds, weights, worth) if policy == RAID else choose_rush_attack(board, field)
+        return site, NO_CELL, state[UNITS_TO_PLACE]
+    return choose_attack(board, state, odds, weights, worth) if policy == RAID else choose_rush_attack(board, state)
 
 
 class RaidPolicy:
@@ -260,18 +267,18 @@ class RaidPolicy:
 
     def choose_move(self, position: Position) -> Move:
         """Return the raider's move in an unfinished position, in microseconds and without search or chance."""
-        return self.choose_move_on_field(make_field(self.rules, position, 0))
+        return self.choose_move_in_state(make_campaign_state(self.board, position))
 
-    def choose_move_on_field(self, field: Any) -> Move:
-        """Return the raider's move in the position of the array `field`."""
-        return self.decode_move(*map(int, choose_move(self.board, field, self.odds, self.weights, self.path, RAID)))
+    def choose_move_in_state(self, state: Any) -> Move:
+        """Return the raider's move in the position of the array `state`."""
+        return self.decode_move(*map(int, choose_move(self.board, state, self.odds, self.weights, self.path, RAID)))
 
     def decode_move(self, source: int, target: int, units: int) -> Move:
         """Convert a move that `choose_move` returned to a move of the rules."""
         if source == NO_CELL:
             return EndTurn()
-        at = int(self.board[source + INDEX])
-        return Draft(((at, units),)) if target == NO_CELL else Attack(int(self.board[target + INDEX]), at, units)
+        at = int(territory_of(source))
+        return Draft(((at, units),)) if target == NO_CELL else Attack(int(territory_of(target)), at, units)
 
     def warm_up(self) -> None:
         if HAS_NUMBA:

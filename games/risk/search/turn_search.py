@@ -1,4 +1,4 @@
-"""The campaign's search over whole turns, on the array `field`: drafts and attacks in one tree, by expectiminimax or
+"""The campaign's search over whole turns, on flat arrays: drafts and attacks in one tree, by expectiminimax or
 alpha-beta with Star1.
 
 MAX is the seat at the root, every other seat is MIN. Only the few drafts and attacks with the greatest gain, as the
@@ -16,32 +16,58 @@ from bots.evaluation.base import WIN_VALUE
 from bots.search.base import SearchLimit, SearchResult, evaluation_scale
 from bots.search.kernels import Algorithm
 from games.risk.rules.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndTurn, Move, Position
-from games.risk.search import field as flat
 from games.risk.search import work_buffers
 from games.risk.search.battle_odds import find_sufficient, look_up_odds, odds_table
-from games.risk.search.campaign_board import (
-    ATTACKS,
-    ATTACKS_LEFT_KEYS,
-    BORDERS,
-    KEY_DIGIT_BASE,
-    PLY_KEYS,
-    ROUND_KEYS,
-    SEAT_KEYS,
-    SOURCES,
-    campaign_board,
-    cell_key,
-    make_keys,
+from games.risk.search.campaign_evaluation import evaluate
+from games.risk.search.campaign_search import (
+    COMPLETE_FLAG,
+    FIRST_SEARCH_SLOT,
+    INFINITY,
+    LISTS,
+    MAX_ATTACKS,
+    SAVED,
+    SEARCH_NUMBER,
+    TABLE_SIZE,
+    store_entry,
+    value_of_terminal,
 )
-from games.risk.search.campaign_search import COMPLETE_FLAG, INFINITY, MAX_ATTACKS, store_entry
-from games.risk.search.field import ATTACKS_LEFT, DRAFTING, FOES, IS_IN_GAME, OVER, ROUND, TURN, UNITS, make_field
-from games.risk.search.field_evaluation import OUTLOOK, evaluate
-from games.risk.search.flat_position import CELL_LENGTH, FIRST_CELL, INDEX, MODES, TERRITORY_COUNT
+from games.risk.search.flat_campaign import (
+    ATTACKS_LEFT,
+    ATTACKS_PER_TURN,
+    DRAFTING,
+    END_MOVE,
+    IS_IN_GAME,
+    KEY,
+    ROUND,
+    UNITS_TO_PLACE,
+    apply_battle,
+    campaign_board,
+    end_turn,
+    make_campaign_state,
+    place_by_rule,
+    place_units,
+    round_key,
+    turn_key,
+)
+from games.risk.search.flat_position import (
+    BORDER_COUNT,
+    BORDERS,
+    CELL_LENGTH,
+    CELLS_END,
+    ENEMY_COUNT,
+    FIRST_CELL,
+    MODES,
+    OUTLOOK,
+    OVER,
+    SEAT,
+    TURN,
+    territory_of,
+)
 from games.risk.search.policies import RaidWeights, attack_gain, site_value, unit_weight
 from games.risk.search.work_buffers import (
     DEEPEST,
     ESTIMATES,
     EXACT_BOUND,
-    FIRST_GAME_SLOT,
     LEAVES,
     LINE_LENGTH,
     LINES,
@@ -49,34 +75,25 @@ from games.risk.search.work_buffers import (
     NODE_LIMIT,
     NODES,
     STOP,
-    count_terminal,
+    count_leaf,
     store_line,
 )
 from machine.compiled import compiled, entry, floats, ints, zeros
 
-END_MOVE, DRAFT_RULE_MOVE = 0, 1
-"""These are the numbers of two moves:
-
-- END_MOVE ends the turn.
-- DRAFT_RULE_MOVE places the units of a draft by the draft rule of games/risk/rules/draft.py.
+DRAFT_RULE_MOVE = 1
+"""The number of the draft by the draft rule of games/risk/rules/draft.py. END_MOVE ends the turn.
 
 A draft to a cell has the number 2 × cell, plus 1 if it places only half of the units. An attack across a border has the
 number 2 × the border's index in `board`, plus 1 if it sends only as many units as are sufficient to win
 (`find_sufficient`).
 """
-MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
-    FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
-)
-"""These are indices of `work`, the array of a search:
+EVALUATION, MAX_PLIES, ROOT_MOVE, SCRATCH, SPLIT_COUNT, WIDTHS = range(FIRST_SEARCH_SLOT, FIRST_SEARCH_SLOT + 6)
+"""These are indices of `work`, the array of a search, after those of campaign_search.py:
 
-- MAX_SEAT: the seat at the root, whose value the search maximizes.
-- MODE: the number of the evaluation, such as FEATURES.
-- SEARCH_NUMBER: the number of an alpha-beta search; 0 for expectiminimax.
+- EVALUATION: the number of the evaluation, such as FEATURES.
 - MAX_PLIES: the greatest depth in plies.
 - ROOT_MOVE: the move to try first at the root; −1 for none.
-- SAVED: where saved positions begin, one a ply.
-- LISTS: where the lists of moves begin, each with space for MAX_MOVES moves, one a ply.
-- RULE_DRAFT: where the draft of DRAFT_RULE_MOVE at the root begins: the units to place, by territory.
+- SCRATCH: where the scratch space for a draft by the draft rule begins.
 - SPLIT_COUNT: the number of best drafts that are also tried with half of the units.
 - WIDTHS: where the limits on the number of moves begin. First come WIDTH_COUNT limits on drafts, one a turn, then as
   many limits on attacks.
@@ -85,7 +102,7 @@ WIDTH_COUNT = 4
 """The number of turns that have their own limits of moves. Later turns have the limits of the last of these turns."""
 SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
 """The length of the fixed part at the start of `work`. After it come principal variations, saved positions, lists of
-moves and the draft of DRAFT_RULE_MOVE.
+moves and scratch space for drafts.
 """
 MAX_MOVES = 64
 """The maximum number of moves that a search lists in a position."""
@@ -101,8 +118,6 @@ MAX_PLIES_PER_TURN = MAX_ATTACKS + 2
 """The maximum number of plies of a turn: a draft in two halves, then attacks."""
 MAX_TURNS = 6
 """The greatest depth of a search, in turns."""
-TABLE_SIZE = 2**17
-"""The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 
 
 class SearchWidth(NamedTuple):
@@ -144,7 +159,7 @@ def insert_move(
 
 @compiled
 def list_drafts(
-    board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, max_drafts: int
+    board: Any, state: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, max_drafts: int
 ) -> int:
     """Write the numbers of the drafts to search at a ply to the ply's list in `work`, greatest gain first. Return how
     many they are.
@@ -152,12 +167,12 @@ def list_drafts(
     At the root, two kinds of drafts are added: half of the units to each of the best territories (see SPLIT_COUNT), and
     the draft by the draft rule.
     """
-    seat, worth = field[TURN], unit_weight(board, field)
+    seat, worth = state[TURN], unit_weight(state)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
     count = 0
-    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
-        if field[at] == seat and field[at + FOES]:
-            found = site_value(board, field, odds, raid, worth, path, at, field[UNITS])
+    for at in range(FIRST_CELL, board[CELLS_END], CELL_LENGTH):
+        if state[at] == seat and state[at + ENEMY_COUNT]:
+            found = site_value(board, state, odds, raid, worth, path, at, state[UNITS_TO_PLACE])
             count = insert_move(work, scores, begin, first, count, max_drafts, 2 * at, found)
     if ply == 0:
         for i in range(min(count, work[SPLIT_COUNT])):
@@ -170,25 +185,25 @@ def list_drafts(
 
 @compiled
 def list_attacks(
-    board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, max_attacks: int
+    board: Any, state: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, max_attacks: int
 ) -> int:
     """Write the attacks to search at a ply to `work`, greatest gain first, then the turn's end. Return their number."""
-    seat, worth = field[TURN], unit_weight(board, field)
+    seat, worth = state[TURN], unit_weight(state)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
     count = 0
-    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
-        army = field[at + 1]
-        if army == 1 or field[at] != seat or not field[at + FOES]:
+    for at in range(FIRST_CELL, board[CELLS_END], CELL_LENGTH):
+        army = state[at + 1]
+        if army == 1 or state[at] != seat or not state[at + ENEMY_COUNT]:
             continue
         for i in range(board[at], board[at + 1]):
             to = board[i]
-            if field[to] == seat or 3 * (army - 1) < 2 * field[to + 1]:
+            if state[to] == seat or 3 * (army - 1) < 2 * state[to + 1]:
                 continue
-            found = attack_gain(board, field, odds, raid, worth, at, army, army - 1, to)[0]
+            found = attack_gain(board, state, odds, raid, worth, at, army, army - 1, to)[0]
             count = insert_move(work, scores, begin, first, count, max_attacks, 2 * i, found)
-            few = find_sufficient(odds, army - 1, field[to + 1])
+            few = find_sufficient(odds, army - 1, state[to + 1])
             if few < army - 2:
-                found = attack_gain(board, field, odds, raid, worth, at, army, few, to)[0]
+                found = attack_gain(board, state, odds, raid, worth, at, army, few, to)[0]
                 count = insert_move(work, scores, begin, first, count, max_attacks, 2 * i + 1, found)
     work[begin + count] = END_MOVE
     return count + 1
@@ -197,7 +212,7 @@ def list_attacks(
 @compiled
 def list_moves(
     board: Any,
-    field: Any,
+    state: Any,
     odds: Any,
     raid: Any,
     work: Any,
@@ -209,10 +224,10 @@ def list_moves(
 ) -> int:
     """Write the moves to search at a ply to `work`, `first_move` first if it is one of them. Return their number."""
     wide = WIDTHS + min(turn, WIDTH_COUNT - 1)
-    if field[DRAFTING]:
-        count = list_drafts(board, field, odds, raid, work, scores, path, ply, work[wide])
+    if state[DRAFTING]:
+        count = list_drafts(board, state, odds, raid, work, scores, path, ply, work[wide])
     else:
-        count = list_attacks(board, field, odds, raid, work, scores, ply, work[wide + WIDTH_COUNT])
+        count = list_attacks(board, state, odds, raid, work, scores, ply, work[wide + WIDTH_COUNT])
     begin = work[LISTS] + ply * MAX_MOVES
     for i in range(count):
         if work[begin + i] == first_move:
@@ -224,20 +239,20 @@ def list_moves(
 
 
 @entry
-def attack_units(board: Any, field: Any, odds: Any, move: int) -> int:
+def attack_units(board: Any, state: Any, odds: Any, move: int) -> int:
     """Return the units that an attack, given by its move number, sends."""
-    units = field[board[board[SOURCES] + move // 2 - board[BORDERS]] + 1] - 1
-    return find_sufficient(odds, units, field[board[move // 2] + 1]) if move % 2 else units
+    units = state[board[move // 2 + board[BORDER_COUNT]] + 1] - 1
+    return find_sufficient(odds, units, state[board[move // 2] + 1]) if move % 2 else units
 
 
 @compiled
-def mean_results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, int]:
+def mean_results(board: Any, state: Any, odds: Any, move: int) -> tuple[float, int, int]:
     """Return the results of an attack: the probability of winning, the mean number of attackers left after a win, and
     minus the mean number of defenders left after a loss. Return 1, 0 and 0 for a move that is no attack.
     """
     if move // 2 < board[BORDERS]:
         return 1.0, 0, 0
-    chance, spared, held = look_up_odds(odds, attack_units(board, field, odds, move), field[board[move // 2] + 1])
+    chance, spared, held = look_up_odds(odds, attack_units(board, state, odds, move), state[board[move // 2] + 1])
     if chance > 1.0 - MIN_PROBABILITY:
         chance = 1.0
     elif chance < MIN_PROBABILITY:
@@ -246,65 +261,28 @@ def mean_results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, i
 
 
 @compiled
-def make_move(board: Any, field: Any, odds: Any, work: Any, move: int, left: int) -> None:
+def make_move(board: Any, state: Any, odds: Any, work: Any, scores: Any, move: int, left: int) -> None:
     """Play a move. If it is an attack, `left` is its result, in the form that `fight` returns."""
     at = move // 2
     if at >= board[BORDERS]:
-        source = board[board[SOURCES] + at - board[BORDERS]]
-        flat.apply_battle(board, field, source, board[at], attack_units(board, field, odds, move), left)
+        apply_battle(
+            board, state, board[at + board[BORDER_COUNT]], board[at], attack_units(board, state, odds, move), left
+        )
     elif move == END_MOVE:
-        flat.end_turn(board, field)
+        end_turn(board, state)
     elif move == DRAFT_RULE_MOVE:
-        for place in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
-            if work[work[RULE_DRAFT] + board[place + INDEX]]:
-                flat.place_units(field, place, work[work[RULE_DRAFT] + board[place + INDEX]])
+        place_by_rule(board, state, work, work[SCRATCH], scores)
     else:
-        flat.place_units(field, at, (field[UNITS] + 1) // 2 if move % 2 else field[UNITS])
-
-
-@compiled
-def position_key(board: Any, field: Any, keys: Any, ply: int) -> int:
-    """Return the search key of a position that is `ply` plies below the root."""
-    begin = board[TERRITORY_COUNT] * MAX_PLAYERS * 2 * KEY_DIGIT_BASE
-    key = (
-        keys[begin + SEAT_KEYS + field[TURN]]
-        ^ keys[begin + ATTACKS_LEFT_KEYS + 2 * field[ATTACKS_LEFT] + field[DRAFTING]]
-    )
-    key ^= keys[begin + PLY_KEYS + ply] ^ keys[begin + ROUND_KEYS + field[ROUND]]
-    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
-        key ^= cell_key(board, field, keys, at)
-    return key  # type: ignore[no-any-return]
-
-
-@compiled
-def value_of_terminal(board: Any, field: Any, work: Any, scores: Any, ply: int) -> float:
-    """Return the value for MAX, the seat that searches, once the game is over or MAX is out."""
-    count_terminal(work, ply)
-    if not field[IS_IN_GAME + work[MAX_SEAT]]:
-        return ply - WIN_VALUE
-    flat.write_first_place_shares(board, field, scores)
-    share = scores[work[MAX_SEAT]]
-    return WIN_VALUE - ply if share == 1.0 else ply - WIN_VALUE if share == 0.0 else 0.0
-
-
-@compiled
-def evaluate_leaf(board: Any, field: Any, weights: Any, work: Any, scores: Any, opinion: float, ply: int) -> float:
-    """Evaluate a position at the horizon, and count a leaf. Return its value for MAX."""
-    work[LEAVES] += 1
-    work[ESTIMATES] += 1
-    work[DEEPEST] = max(work[DEEPEST], ply)
-    work[work[LINES] + ply * work[LINE_LENGTH]] = 0
-    return opinion * evaluate(board, field, weights, scores, work[MAX_SEAT], work[MODE])
+        place_units(board, state, at, (state[UNITS_TO_PLACE] + 1) // 2 if move % 2 else state[UNITS_TO_PLACE])
 
 
 @entry
 def search_node(
     board: Any,
-    field: Any,
+    state: Any,
     odds: Any,
     raid: Any,
     weights: Any,
-    keys: Any,
     work: Any,
     scores: Any,
     path: Any,
@@ -321,19 +299,22 @@ def search_node(
     value outside `alpha` to `beta` is a bound. `opinion` is the factor by which an evaluation is multiplied to get a
     value.
     """
-    # This function is so long for the reason given in `search_alpha_beta` of campaign_search.py.
+    # This function is so long for the reason given in `search_node` of campaign_search.py.
     if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
         work[STOP] = 1
         return 0.0
-    work[NODES] += 1
     if turns_left == 0 or ply == work[MAX_PLIES]:
-        return evaluate_leaf(board, field, weights, work, scores, opinion, ply)
+        count_leaf(work, ply)
+        work[ESTIMATES] += 1
+        return opinion * evaluate(board, state, weights, scores, state[SEAT], work[EVALUATION])
+    work[NODES] += 1
     pruning = work[SEARCH_NUMBER] > 0
     key, slot, first = 0, 0, -1
     if ply == 0:
         first = work[ROOT_MOVE]
     if pruning:
-        key = work[SEARCH_NUMBER] ^ position_key(board, field, keys, ply)
+        attacks = 2 * state[ATTACKS_LEFT] + state[DRAFTING]
+        key = work[SEARCH_NUMBER] ^ state[KEY] ^ turn_key(board, state, attacks, ply) ^ round_key(board, state)
         slot = key & (len(values) - 1)
         if ply > 0 and slots[2 * slot] == key:
             known = slots[2 * slot + 1]
@@ -346,17 +327,17 @@ def search_node(
                     work[work[LINES] + ply * work[LINE_LENGTH]] = 0
                     return value  # type: ignore[no-any-return]
     estimates = work[ESTIMATES]
-    seat, number, me = field[TURN], field[ROUND], work[MAX_SEAT]
+    seat, number, me = state[TURN], state[ROUND], state[SEAT]
     sign = 1.0 if seat == me else -1.0
     low, high = alpha, beta
     best = -INFINITY * sign
-    kept = work[SAVED] + ply * len(field)
-    work[kept : kept + len(field)] = field
+    kept = work[SAVED] + ply * len(state)
+    work[kept : kept + len(state)] = state
     begin = work[LISTS] + ply * MAX_MOVES
-    end = begin + list_moves(board, field, odds, raid, work, scores, path, ply, depth - turns_left, first)
+    end = begin + list_moves(board, state, odds, raid, work, scores, path, ply, depth - turns_left, first)
     for i in range(begin, end):
         move = work[i]
-        chance, won, lost = mean_results(board, field, odds, move)
+        chance, won, lost = mean_results(board, state, odds, move)
         found, unseen = 0.0, 1.0
         for result in range(2):
             share = 1.0 - chance if result else chance
@@ -366,14 +347,14 @@ def search_node(
             worst, most = -INFINITY, INFINITY
             if pruning:
                 worst, most = (low - found - WIN_VALUE * unseen) / share, (high - found + WIN_VALUE * unseen) / share
-            make_move(board, field, odds, work, move, lost if result else won)
-            if field[OVER] or not field[IS_IN_GAME + me]:
-                value = value_of_terminal(board, field, work, scores, ply + 1)
+            make_move(board, state, odds, work, scores, move, lost if result else won)
+            if state[OVER] or not state[IS_IN_GAME + me]:
+                value = value_of_terminal(board, state, work, ply + 1)
             else:
-                rest = turns_left - (field[TURN] != seat or field[ROUND] != number)
-                given = (board, field, odds, raid, weights, keys, work, scores, path, slots, values, opinion)
+                rest = turns_left - (state[TURN] != seat or state[ROUND] != number)
+                given = (board, state, odds, raid, weights, work, scores, path, slots, values, opinion)
                 value = search_node(*given, depth, rest, ply + 1, worst, most)
-            field[:] = work[kept : kept + len(field)]
+            state[:] = work[kept : kept + len(state)]
             if work[STOP]:
                 return 0.0
             found += share * value
@@ -402,12 +383,9 @@ class TurnSearch:
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
-        values = campaign_board(rules)
-        values[ATTACKS] = min(values[ATTACKS], MAX_ATTACKS)
-        self._board = ints(values)
+        self._board = ints(campaign_board(rules, keys=True))
         self._odds = odds_table(rules.battle == "dice")
         self._raid = floats(RaidWeights())
-        self._keys = make_keys(len(rules.map))
         self._path = zeros(2 * MAX_ATTACKS)
         self._searches = 0
 
@@ -435,15 +413,16 @@ class TurnSearch:
         the last depth was stopped, return its best move so far: it tried the previous depth's best move first.
         """
         deepest = min(depth, MAX_TURNS)
-        field = make_field(self.rules, position, 0)
-        field[ATTACKS_LEFT] = min(field[ATTACKS_LEFT], MAX_ATTACKS)
-        work, scores = self._make_arrays(position, field, deepest, width)
-        work[MODE] = EVALUATIONS[evaluation]
+        state = make_campaign_state(self._board, position, seat=position.seat)
+        state[ATTACKS_LEFT] = min(state[ATTACKS_LEFT], MAX_ATTACKS)
+        state[ATTACKS_PER_TURN] = min(state[ATTACKS_PER_TURN], MAX_ATTACKS)
+        work, scores = self._make_arrays(len(state), deepest, width)
+        work[EVALUATION] = EVALUATIONS[evaluation]
         work[MAX_PLIES] = deepest * MAX_PLIES_PER_TURN if plies is None else plies
         if algorithm == "alphabeta":
             self._searches += 1
             work[SEARCH_NUMBER] = self._searches
-        given = self._board, field, self._odds, self._raid, floats(weights), self._keys, work, scores, self._path
+        given = self._board, state, self._odds, self._raid, floats(weights), work, scores, self._path
         best: SearchResult[Move] | None = None
         before = limit.nodes_spent
         with work_buffers.stop_at(work, limit.deadline):
@@ -456,7 +435,7 @@ class TurnSearch:
                 limit.count_nodes(int(work[NODES]))
                 if line := work_buffers.read_principal_variation(work):
                     work[ROOT_MOVE] = line[0]
-                    move = self._decode_line(position, field, line)
+                    move = self._decode_line(position, state, line)
                     leaves = int(work[LEAVES]) + (0 if best is None else best.leaves)
                     before_this = turn - 1, 0.0 if best is None else best.value
                     done, worth = before_this if work[STOP] else (turn, float(value))
@@ -465,39 +444,31 @@ class TurnSearch:
                     break
         return None if best is None else replace(best, nodes=limit.nodes_spent - before)
 
-    def _make_arrays(self, position: Position, field: Any, depth: int, width: SearchWidth) -> tuple[Any, Any]:
+    def _make_arrays(self, state_length: int, depth: int, width: SearchWidth) -> tuple[Any, Any]:
         plies = depth * MAX_PLIES_PER_TURN + 1
         lines = SLOT_COUNT
         kept = lines + (plies + 2) * (plies + 2)
-        lists = kept + len(field) * (plies + 1)
-        places = lists + MAX_MOVES * (plies + 1)
-        work = zeros(places + len(self.rules.map))
+        lists = kept + state_length * (plies + 1)
+        scratch = lists + MAX_MOVES * (plies + 1)
+        work = zeros(scratch + 2 * len(self.rules.map))
         work[LINES], work[LINE_LENGTH] = lines, plies + 2
-        work[SAVED], work[LISTS], work[RULE_DRAFT] = kept, lists, places
-        work[MAX_SEAT], work[ROOT_MOVE], work[SPLIT_COUNT] = position.seat, -1, width.splits
+        work[SAVED], work[LISTS], work[SCRATCH] = kept, lists, scratch
+        work[ROOT_MOVE], work[SPLIT_COUNT] = -1, width.splits
         for turn in range(WIDTH_COUNT):
             work[WIDTHS + turn], work[WIDTHS + WIDTH_COUNT + turn] = width.drafts[turn], width.attacks[turn]
-        if position.phase == "draft":
-            for at, units in self._rule_draft(position).units:
-                work[places + at] = units
         return work, zeros(GAINS + MAX_MOVES * (plies + 1), float)
 
-    def _rule_draft(self, position: Position) -> Draft:
-        move = self.rules.legal_moves(position)[0]
-        assert isinstance(move, Draft)
-        return move
-
-    def _decode_line(self, position: Position, field: Any, line: list[int]) -> Move:
+    def _decode_line(self, position: Position, state: Any, line: list[int]) -> Move:
         """Return the first move of a principal variation, a list of move numbers. A split draft becomes one move."""
         board, first = self._board, line[0]
         if position.phase == "draft":
-            return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
+            by_rule = first == DRAFT_RULE_MOVE
+            return self.rules.legal_moves(position)[0] if by_rule else self._decode_draft(position, line)
         if first == END_MOVE:
             return EndTurn()
-        at = first // 2
-        source, to = board[board[SOURCES] + at - board[BORDERS]], board[at]
-        units = attack_units(board, field, self._odds, first)
-        return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
+        source, to = board[first // 2 + board[BORDER_COUNT]], board[first // 2]
+        units = attack_units(board, state, self._odds, first)
+        return Attack(int(territory_of(to)), int(territory_of(source)), int(units))
 
     def _decode_draft(self, position: Position, line: list[int]) -> Draft:
         """Return the draft with which a principal variation, a list of move numbers, begins. If the list ends before
@@ -508,7 +479,7 @@ class TurnSearch:
             if left == 0 or number // 2 >= self._board[BORDERS]:
                 break
             units = (left + 1) // 2 if number % 2 else left
-            at = int(self._board[number // 2 + INDEX])
+            at = int(territory_of(number // 2))
             placed[at] = placed.get(at, 0) + units
             left -= units
         if left:

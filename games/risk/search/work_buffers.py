@@ -113,8 +113,8 @@ def store_line(work: Any, ply: int, move: int, whole: int) -> None:
 
 
 @compiled
-def count_terminal(work: Any, ply: int) -> None:
-    """Count a finished position `ply` plies below the root, and make its principal variation empty."""
+def count_leaf(work: Any, ply: int) -> None:
+    """Count a leaf `ply` plies below the root, and make its principal variation empty."""
     work[NODES] += 1
     work[LEAVES] += 1
     work[DEEPEST] = max(work[DEEPEST], ply)

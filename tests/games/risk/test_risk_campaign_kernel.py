@@ -21,7 +21,8 @@ from games.risk.rules.battle import battle_odds
 from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search import campaign_search
 from games.risk.search.campaign_search import MAX_PLIES, CampaignSearch
-from games.risk.search.flat_position import FEATURES, make_state, scale_values
+from games.risk.search.flat_campaign import make_campaign_state
+from games.risk.search.flat_position import FEATURES, scale_values
 from games.risk.search.settings import CampaignSettings, Horizon
 from games.risk.search.work_buffers import reset_counts
 from kept_code import kept
@@ -332,18 +333,18 @@ def pruned(
     search: CampaignSearch, state: Position, depth: int, alpha: float, beta: float, how: dict[str, Any]
 ) -> float:
     """Alpha-beta by features with this window."""
-    play = search._make_play_array(state, depth, CampaignSettings(how["battles"], how["horizon"]), how["candidates"])
-    reset_counts(play, None)
+    work = search._make_work_array(state, depth, CampaignSettings(how["battles"], how["horizon"]), how["candidates"])
+    work[campaign_search.SEARCH_NUMBER] = search._searches
+    reset_counts(work, None)
     scale = floats(scale_values(search.rules.map, (1, 1, 1, 1), evaluation_scale(search.rules)))
     arrays = (
         search._board,
-        make_state(search._board, state, state.seat, FEATURES),
-        play,
-        search._keys,
+        make_campaign_state(search._board, state, seat=state.seat, mode=FEATURES),
+        work,
         scale,
         zeros(10_000, float),
     )
-    return float(campaign_search.search_alpha_beta(*arrays, *search._table, len(state.owner), depth, 0, alpha, beta))
+    return float(campaign_search.search_node(*arrays, *search._table, len(state.owner), depth, 0, alpha, beta))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -472,9 +473,9 @@ def test_a_recursive_kernel_has_one_signature() -> None:
     search.warm_up()
     search.perft(search.rules.initial(Dice(bytes(32), 0))[0], 3)
     searches: tuple[Any, ...] = (
-        campaign_search.search_expectiminimax,
-        campaign_search.search_alpha_beta,
+        campaign_search.search_node,
         campaign_search.search_quiescence,
+        campaign_search.perft,
     )
-    for function in (*searches, campaign_search.perft):
+    for function in searches:
         assert len(function.signatures) <= 1, function.__name__

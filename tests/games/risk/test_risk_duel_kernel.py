@@ -16,6 +16,7 @@ from games.risk.rules.duel import Action, Duel, Position
 from games.risk.search import duel_search as flat
 from games.risk.search import flat_position
 from games.risk.search.duel_search import DuelSearch
+from games.risk.search.flat_duel import duel_board
 from games.risk.search.flat_position import FEATURES, MODES, cell_of, evaluate, make_state, scale_values
 from games.risk.search.work_buffers import STOP, make_random_numbers, reset_counts
 from kept_code import kept
@@ -233,12 +234,12 @@ def test_the_line_is_played_by_the_rules_up_to_the_first_throw() -> None:
 
 def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
     search = kernel("europe")
-    board = ints(flat.duel_board(search.rules))
+    board = ints(duel_board(search.rules))
     count = len(search.rules.map)
     position = Position(tuple(at % 2 for at in range(count)), (3,) * count, 0, 0)
     state = make_state(board, position, 0, FEATURES)
     before = list(state)
-    work = flat.make_work_array(flat.duel_board(search.rules), 8, 0)
+    work = flat.make_work_array(duel_board(search.rules), 8, 0)
     reset_counts(work, 1000)
     flat.search_expectiminimax(
         board, state, floats([*scale_values(search.rules.map, (1, 1, 1, 1), 1.0), 1.0]), work, 8, 0
@@ -251,7 +252,7 @@ def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
 def test_a_position_that_is_only_looked_at_is_worth_what_it_is_when_entered(name: str) -> None:
     rng = random.Random(9)
     rules = Duel({"map": "africa"})
-    map_, board = rules.map, ints(flat.duel_board(rules))
+    map_, board = rules.map, ints(duel_board(rules))
     scale = floats(scale_values(map_, (1, 2, 3, 4), 1.0, 10))
     state = make_state(board, rules.initial(NO_DICE)[0], 2, MODES[name])
     for _ in range(500):

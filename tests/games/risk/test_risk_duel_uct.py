@@ -12,10 +12,10 @@ from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Uct
 from bots.search import SearchLimit
 from games.risk.rules.duel import Action, Duel, Position
-from games.risk.search import duel_uct as flat
-from games.risk.search.duel_search import BORDERS, decode_move, duel_board
+from games.risk.search import flat_duel
 from games.risk.search.duel_uct import DuelUct
-from games.risk.search.flat_position import NO_EVALUATION, cell_of, make_state
+from games.risk.search.flat_duel import decode_move, duel_board
+from games.risk.search.flat_position import BORDERS, BORDERS_END, NO_EVALUATION, cell_of, make_state
 from kept_code import kept
 from machine.compiled import ints
 from machine.generator import seed_state
@@ -24,7 +24,7 @@ from protocol.games.base import NO_DICE
 from turns import play
 from volumes import examples
 
-play_move = kept(flat.play_move)
+play_move = kept(flat_duel.play_move)
 
 
 def searched(rules: Duel, state: Position, sims: int) -> Action:
@@ -71,7 +71,7 @@ def test_a_move_on_the_arrays_has_the_results_of_the_rules() -> None:
 def codes_of(rules: Duel) -> list[int]:
     """The kernel's numbers of all places to draft to and borders to attack across."""
     board = duel_board(rules)
-    return [*map(cell_of, range(len(rules.map))), *range(board[BORDERS], board[BORDERS] + 2 * len(rules.map.borders))]
+    return [*map(cell_of, range(len(rules.map))), *range(board[BORDERS], board[BORDERS_END])]
 
 
 def moves_of_searches() -> list[str]:

@@ -12,18 +12,18 @@ import pytest
 from games.risk.rules.battle import battle_odds, battle_without_dice
 from games.risk.rules.campaign import Attack, Campaign, Draft, Move, Position
 from games.risk.search import battle_odds as table
-from games.risk.search import field as flat
+from games.risk.search import flat_campaign as flat
 from games.risk.search import policies
 from games.risk.search.battle_odds import MAX_TABLE_UNITS, SUFFICIENT_PROBABILITY, odds_table
-from games.risk.search.campaign_board import campaign_board
-from games.risk.search.flat_position import cell_of
+from games.risk.search.flat_campaign import campaign_board
+from games.risk.search.flat_position import OVER, POSITION_BEGIN, cell_of
 from games.risk.search.policies import RAID, RaidPolicy
 from kept_code import kept
-from machine.compiled import ints, zeros
+from machine.compiled import ints
 from protocol.dice import Dice
 from volumes import examples
 
-attack, fight, score = kept(flat.attack), kept(flat.fight), kept(flat.write_first_place_shares)
+attack, fight, score = kept(flat.attack), kept(flat.fight), kept(flat.first_place_share)
 enough, odds_of, play_turn = kept(table.find_sufficient), kept(table.look_up_odds), kept(policies.play_turn)
 CONFIGS: list[dict[str, Any]] = [
     {"players": 2},
@@ -48,9 +48,7 @@ def do(board: Any, field: Any, move: Move) -> None:
 
 
 def shares(board: Any, field: Any, seats: int) -> list[float]:
-    found = zeros(8, float)
-    score(board, field, found)
-    return [float(found[seat]) for seat in range(seats)]
+    return [float(score(board, field, seat)) for seat in range(seats)]
 
 
 def played(rules: Campaign, state: Position, move: Move, field: Any) -> Position | None:
@@ -67,13 +65,13 @@ def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dic
     board, ended = ints(campaign_board(rules)), 0
     for _ in range(examples(2, nightly=4)):
         state = rules.initial(Dice(rng.randbytes(32), 0))[0]
-        field = flat.make_field(rules, state, rng.randrange(2**31))
+        field = flat.make_campaign_state(board, state, seed=rng.randrange(2**31))
         for _ in range(150):
             if rng.random() < 0.01 and len(state.out) < rules.seats - 2:
                 state = rules.remove_seat(
                     state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out])
                 )
-                field = flat.make_field(rules, state, rng.randrange(2**31))
+                field = flat.make_campaign_state(board, state, seed=rng.randrange(2**31))
                 if rules.to_move(state) is None:  # the last of the last round
                     break
             attacks = [move for move in rules.legal_moves(state) if isinstance(move, Attack)]
@@ -82,20 +80,21 @@ def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dic
             after = played(rules, state, move, field)
             assert after is not None, (state, move)
             state = after
-            assert bool(field[flat.OVER]) == (rules.to_move(state) is None)
-            if field[flat.OVER]:
+            assert bool(field[OVER]) == (rules.to_move(state) is None)
+            if field[OVER]:
                 ranks = rules.ranks(state)
                 assert shares(board, field, rules.seats) == [(rank == 1) / ranks.count(1) for rank in ranks]
                 ended += 1
                 break
-            fresh = flat.make_field(rules, state, 0)
-            assert list(field[flat.POSITION_BEGIN :]) == list(fresh[flat.POSITION_BEGIN :])
+            fresh = flat.make_campaign_state(board, state)
+            assert list(field[POSITION_BEGIN:]) == list(fresh[POSITION_BEGIN:])
     assert ended or config.get("max_rounds") is None
 
 
 @pytest.mark.parametrize(("attackers", "defenders"), [(1, 1), (2, 1), (1, 2), (3, 2), (7, 5), (4, 8)])
 def test_battles_end_as_often_as_their_odds_say(attackers: int, defenders: int) -> None:
-    field, count = flat.make_field(Campaign({}), Campaign({}).initial(Dice(bytes(32), 0))[0], 12345), 10_000
+    rules, count = Campaign({}), 10_000
+    field = flat.make_campaign_state(ints(campaign_board(rules)), rules.initial(Dice(bytes(32), 0))[0], seed=12345)
     ends = Counter(int(fight(field, attackers, defenders, 1)) for _ in range(count))
     odds = {left or -held: float(chance) for chance, left, held in battle_odds(attackers, defenders)}
     assert ends.keys() <= odds.keys()
@@ -146,8 +145,8 @@ def test_the_raider_fares_on_a_field_as_it_does_by_the_rules(config: dict[str, A
         units["rules"].append(
             sum(troops for owner, troops in zip(state.owner, state.troops, strict=True) if owner == 0)
         )
-        field = flat.make_field(rules, start, 7919 * number)
-        while not field[flat.OVER]:
+        field = flat.make_campaign_state(player.board, start, seed=7919 * number)
+        while not field[OVER]:
             play_turn(player.board, field, player.odds, player.weights, player.path, RAID)
         cells = map(cell_of, range(len(rules.map)))
         units["field"].append(sum(int(field[at + 1]) for at in cells if field[at] == 0))

@@ -14,15 +14,13 @@ from bots.search.base import SearchResult, evaluation_scale
 from games.risk.evaluation import DEFAULT_OUTLOOK_WEIGHTS, FEATURES_BOUND, features, outlook
 from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search import battle_odds as table
-from games.risk.search import field_evaluation
+from games.risk.search import campaign_evaluation
 from games.risk.search import turn_search as kernel
 from games.risk.search.battle_odds import odds_table
-from games.risk.search.campaign_board import campaign_board
 from games.risk.search.campaign_kernel import CampaignKernel
 from games.risk.search.campaign_search import CampaignSearch
-from games.risk.search.field import make_field
-from games.risk.search.field_evaluation import OUTLOOK
-from games.risk.search.flat_position import FEATURES, NO_EVALUATION
+from games.risk.search.flat_campaign import campaign_board, make_campaign_state
+from games.risk.search.flat_position import FEATURES, NO_EVALUATION, OUTLOOK
 from games.risk.search.settings import CampaignSettings
 from games.risk.search.turn_search import DEFAULT_WIDTH as USUAL_WIDTH
 from games.risk.search.turn_search import FULL_WIDTH, SearchWidth, TurnSearch
@@ -31,7 +29,7 @@ from machine.compiled import HAS_NUMBA, floats, ints, zeros
 from protocol.dice import Dice
 from volumes import examples
 
-enough, judge, odds_of = kept(table.find_sufficient), kept(field_evaluation.evaluate), kept(table.look_up_odds)
+enough, judge, odds_of = kept(table.find_sufficient), kept(campaign_evaluation.evaluate), kept(table.look_up_odds)
 ALGORITHMS = ("expectiminimax", "alphabeta")
 MAPS = ("south-america", "australia", "africa", "europe")
 
@@ -136,14 +134,15 @@ def found(rules: Campaign, state: Position, algorithm: Any, turns: int, **option
 def test_the_flat_arrays_evaluate_as_the_readable_functions_do() -> None:
     rng = random.Random(3)
     for rules, state in positions(1, examples(16, nightly=40), (*MAPS, "world", "grid-6x6")):
-        board, field, strong = ints(campaign_board(rules)), make_field(rules, state, 0), zeros(6, float)
+        board, strong = ints(campaign_board(rules)), zeros(6, float)
+        arrays = make_campaign_state(board, state)
         six, four = [rng.uniform(0, 10) for _ in DEFAULT_OUTLOOK_WEIGHTS], [rng.uniform(0, 10) for _ in EQUAL_WEIGHTS]
         for seat in range(rules.seats):
-            flat = judge(board, field, floats(six), strong, seat, OUTLOOK)
+            flat = judge(board, arrays, floats(six), strong, seat, OUTLOOK)
             assert flat == pytest.approx(outlook(rules, state, seat, six), rel=1e-9, abs=1e-12)
-            flat = judge(board, field, floats(four), strong, seat, FEATURES)
+            flat = judge(board, arrays, floats(four), strong, seat, FEATURES)
             assert flat == pytest.approx(features(rules, state, seat, four), rel=1e-9, abs=1e-12)
-            assert judge(board, field, floats(four), strong, seat, NO_EVALUATION) == 0.0
+            assert judge(board, arrays, floats(four), strong, seat, NO_EVALUATION) == 0.0
 
 
 def test_a_seat_that_is_out_has_no_outlook_and_one_alone_has_all() -> None:
