@@ -21,12 +21,10 @@ from games.risk.rules.board import Board
 from games.risk.rules.duel import NO_OWNER, Duel, Position
 from games.risk.search.flat_duel import (
     FAILURE_PROBABILITY,
-    MAX_MOVES,
     MAX_PLIES,
     MAX_TROOPS,
     SUCCESS_PROBABILITY,
     duel_board,
-    list_moves,
     play_move,
 )
 from games.risk.search.flat_position import (
@@ -47,9 +45,8 @@ from games.risk.search.flat_position import (
     make_state,
     scale_values,
     set_cell,
-    territory_of,
 )
-from machine.compiled import compiled, entry, floats, ints, zeros
+from machine.compiled import compiled, entry, floats, ints
 from measuring.value_function import NoLuck
 from protocol.dice import Dice
 from protocol.games.base import Game
@@ -87,7 +84,6 @@ class DuelBatch(Batch[Position]):
         self._mode = LUCK_MODES[luck]
         self._seen = FEATURES if self._mode == FEATURES_LUCK else NO_EVALUATION
         self._states = np.zeros((2, count, values[BORDERS]), np.int64)
-        self._moves = zeros(values[MAX_MOVES])
         worths, weights = _load_values(rules.map, rules.max_troops) if self._mode == TABLE_LUCK else ((), ())
         self._values, self._weights = np.array(worths, np.float64), np.array(weights, np.int64)
 
@@ -117,7 +113,7 @@ class DuelBatch(Batch[Position]):
         return Position(tuple(cells[::CELL_LENGTH]), tuple(cells[1::CELL_LENGTH]), state[TURN], state[PLY])
 
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
-        _write_observations(self._board, self._moves, self._states[0], games, seats, vectors, masks)
+        _write_observations(self._board, self._states[0], games, seats, vectors, masks)
 
     def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
         measured = self._scale, self._values, self._weights, self._mode
@@ -152,18 +148,25 @@ def is_legal(board: Any, state: Any, action: int) -> bool:
 
 
 @compiled
-def _write_mask(board: Any, state: Any, moves: Any, mask: Any) -> None:
-    """Write 1 to `mask` for each legal action. `moves` is scratch space for MAX_MOVES moves."""
-    first = 0 if state[FREE_COUNT] else board[TERRITORY_COUNT]
-    for i in range(list_moves(board, state, moves, state[TURN], 0)):
-        if moves[i] < board[BORDERS]:
-            mask[first + territory_of(moves[i])] = 1
-        else:
-            mask[2 * board[TERRITORY_COUNT] + moves[i] - board[BORDERS]] = 1
+def _write_mask(board: Any, state: Any, mask: Any) -> None:
+    count, seat = board[TERRITORY_COUNT], state[TURN]
+    if state[FREE_COUNT]:
+        for k in range(count):
+            mask[k] = state[FIRST_CELL + CELL_LENGTH * k] == NO_OWNER
+        return
+    action = 2 * count
+    for k in range(count):
+        at = FIRST_CELL + CELL_LENGTH * k
+        own, troops = state[at] == seat, state[at + 1]
+        mask[count + k] = own and troops < board[MAX_TROOPS]
+        for border in range(board[at], board[at + 1]):
+            to = board[border]
+            mask[action] = own and state[to] != seat and troops >= state[to + 1]
+            action += 1
 
 
 @entry
-def _write_observations(board: Any, moves: Any, states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
+def _write_observations(board: Any, states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
     count = board[TERRITORY_COUNT]
     for i in range(len(games)):
         state, vector, mask = states[games[i]], vectors[i], masks[i]
@@ -178,7 +181,7 @@ def _write_observations(board: Any, moves: Any, states: Any, games: Any, seats: 
         vector[4 * count], vector[4 * count + 1] = state[PLY] / board[MAX_PLIES], moving
         mask[:] = 0
         if moving:
-            _write_mask(board, state, moves, mask)
+            _write_mask(board, state, mask)
 
 
 @compiled

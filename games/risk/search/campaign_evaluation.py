@@ -33,7 +33,7 @@ _IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
 def _continent_progress(board: Any, state: Any, seat: int) -> float:
     """Return the sum over continents of the bonus times the square of the seat's fraction of the continent."""
     found = 0.0
-    for block in range(board[CELLS_END], board[BORDERS], BLOCK_LENGTH):
+    for block in range(board[CELLS_END] + 1, board[BORDERS], BLOCK_LENGTH):
         share = state[block + seat] / board[block + SIZE]
         found += board[block + BONUS] * share * share
     return found

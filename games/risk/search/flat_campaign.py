@@ -219,7 +219,7 @@ def income(board: Any, state: Any, seat: int) -> int:
     if not board[CLASSIC]:
         return held  # type: ignore[no-any-return]
     units = max(MIN_CLASSIC_DRAFT, held // 3)
-    for block in range(board[CELLS_END], board[BORDERS], BLOCK_LENGTH):
+    for block in range(board[CELLS_END] + 1, board[BORDERS], BLOCK_LENGTH):
         if state[block + seat] == board[block + SIZE]:
             units += board[block + BONUS]
     return units  # type: ignore[no-any-return]

@@ -41,10 +41,10 @@ BORDER, BORDER_END, PER_NEIGHBOUR, BLOCK = range(4)
 - PER_NEIGHBOUR: SHARE_UNIT // the number of its neighbours.
 - BLOCK: where the block of its continent begins (see BLOCK_LENGTH).
 """
-SIZE, BONUS, BLOCK_LENGTH = 0, 1, MAX_PLAYERS
-"""A continent has a block of BLOCK_LENGTH slots at the same index of `board` and `state`. The blocks follow the cells.
-In `state`, slot n of a block is how many of the continent's territories seat n holds. SIZE and BONUS are offsets in a
-block of `board`:
+SIZE, BONUS, BLOCK_LENGTH = 0, 1, MAX_PLAYERS + 1
+"""A continent has a block of slots at the same index of `board` and `state`. In `state`, slot n of a block is how many
+of the continent's territories seat n holds, and the slot before it, at NO_OWNER, how many are free. The blocks follow
+the cells; BLOCK_LENGTH is the distance from one to the next. SIZE and BONUS are offsets in a block of `board`:
 
 - SIZE: the number of the continent's territories.
 - BONUS: the continent's bonus.
@@ -54,7 +54,7 @@ TERRITORY_COUNT, CELLS_END, BORDERS, BORDERS_END, BORDER_COUNT, SHARES, WALK = r
 FIRST_OWN_INDEX up to FIRST_CELL.
 
 - TERRITORY_COUNT: the number of territories.
-- CELLS_END: where the cells end and the blocks of the continents begin.
+- CELLS_END: where the cells end. The first continent's block begins one slot later.
 - BORDERS: where the blocks end and the list of the borders' target cells begins. A border counts twice, once in each
   direction.
 - BORDERS_END: where that list ends and the list of the borders' source cells begins.
@@ -79,7 +79,7 @@ OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = range(4)
 POSITION_BEGIN = SECOND_SLOT + 1
 """The index in `state` at which the position begins. Before it is the random generator (machine/generator.py) of the
 dice, which only games with playouts use."""
-SEAT, MODE, TURN, OVER, FREE_COUNT, ALL_TROOPS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(
+SEAT, MODE, TURN, OVER, ALL_TROOPS, STRENGTH, EXPOSED, FREE_COUNT, TERRITORIES_OF_SEAT = range(
     POSITION_BEGIN, POSITION_BEGIN + 9
 )
 """These are indices of `state`:
@@ -88,15 +88,16 @@ SEAT, MODE, TURN, OVER, FREE_COUNT, ALL_TROOPS, STRENGTH, EXPOSED, TERRITORIES_O
 - MODE: the number of the evaluation, such as FEATURES.
 - TURN: the seat to move.
 - OVER: whether the game is over. The searches of bounded Risk use neither TURN nor OVER.
-- FREE_COUNT: the number of free territories.
 - ALL_TROOPS: the number of all troops.
 - STRENGTH: the sum of the strengths of MAX's territories, from which the feature `strength` is computed.
 - EXPOSED: the sum, over MAX's territories, of the fraction of neighbours that are enemies. The feature `compactness` is
   computed from it.
+- FREE_COUNT: the number of free territories. It is state[TERRITORIES_OF_SEAT + NO_OWNER].
 - TERRITORIES_OF_SEAT: where the list of each seat's number of territories begins.
 """
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
-"""state[TROOPS_OF_SEAT + seat] is the number of a seat's troops."""
+"""state[TROOPS_OF_SEAT + seat] is the number of a seat's troops. Free territories have none, so NO_OWNER is no
+exception: it adds and subtracts 0."""
 FIRST_OWN_SLOT = TROOPS_OF_SEAT + MAX_PLAYERS
 """The first index of `state` that belongs to a game's own rules. They use the indices up to FIRST_CELL."""
 
@@ -134,7 +135,7 @@ def board_values(board: Board) -> list[int]:
     rules of a game set the values at the indices from FIRST_OWN_INDEX up to FIRST_CELL, and may append values.
     """
     cells_end = cell_of(len(board))
-    blocks = [cells_end + BLOCK_LENGTH * index for index in range(len(board.continents))]
+    blocks = [cells_end + 1 + BLOCK_LENGTH * index for index in range(len(board.continents))]
     block_of = {at: block for block, members in zip(blocks, board.members, strict=True) for at in members}
     values = [0] * FIRST_CELL
     begin = borders = cells_end + BLOCK_LENGTH * len(blocks)
@@ -142,7 +143,7 @@ def board_values(board: Board) -> list[int]:
         values += [begin, begin + len(others), SHARE_UNIT // len(others), block_of[index]]
         begin += len(others)
     for continent, members in zip(board.continents, board.members, strict=True):
-        values += [len(members), continent.bonus, *[0] * (BLOCK_LENGTH - 2)]
+        values += [0, len(members), continent.bonus, *[0] * (BLOCK_LENGTH - 3)]
     values += [cell_of(other) for others in board.neighbours for other in others]
     values += [cell_of(index) for index, others in enumerate(board.neighbours) for _ in others]
     values[TERRITORY_COUNT], values[CELLS_END] = len(board), cells_end
@@ -230,25 +231,12 @@ def evaluate(board: Any, state: Any, scale: Any) -> float:
 
 
 @compiled
-def _count_owner(board: Any, state: Any, at: int, was: int, owner: int) -> None:
-    """Count the territory at cell `at` for its new owner, no more for the owner `was`."""
-    block = board[at + BLOCK]
-    if was == NO_OWNER:
-        state[FREE_COUNT] -= 1
-    else:
-        state[TERRITORIES_OF_SEAT + was] -= 1
-        state[block + was] -= 1
-    if owner == NO_OWNER:
-        state[FREE_COUNT] += 1
-    else:
-        state[TERRITORIES_OF_SEAT + owner] += 1
-        state[block + owner] += 1
-
-
-@compiled
-def _count_enemies(board: Any, state: Any, at: int, was: int) -> None:
-    """Update the numbers of enemy neighbours after the territory at cell `at` has changed its owner, before `was`."""
-    owner, enemies = state[at + OWNER], 0
+def change_owner(board: Any, state: Any, at: int, owner: int) -> None:
+    """Give the territory at cell `at` to another owner, with OUTLOOK. Giving it back undoes the change. All counts are
+    kept up to date but those of troops.
+    """
+    was, enemies = state[at + OWNER], 0
+    state[at + OWNER] = owner
     for i in range(board[at + BORDER], board[at + BORDER_END]):
         other = board[i]
         holder = state[other + OWNER]
@@ -259,17 +247,11 @@ def _count_enemies(board: Any, state: Any, at: int, was: int) -> None:
             if holder == was:
                 state[other + ENEMY_COUNT] += 1
     state[at + ENEMY_COUNT] = enemies
-
-
-@compiled
-def change_owner(board: Any, state: Any, at: int, owner: int) -> None:
-    """Give the territory at cell `at` to another owner, with OUTLOOK. Giving it back undoes the change. All counts are
-    kept up to date but those of troops.
-    """
-    was = state[at + OWNER]
-    state[at + OWNER] = owner
-    _count_owner(board, state, at, was, owner)
-    _count_enemies(board, state, at, was)
+    block = board[at + BLOCK]
+    state[TERRITORIES_OF_SEAT + was] -= 1
+    state[TERRITORIES_OF_SEAT + owner] += 1
+    state[block + was] -= 1
+    state[block + owner] += 1
 
 
 @compiled
@@ -278,18 +260,22 @@ def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
     undoes the change.
     """
     was, before = state[at + OWNER], state[at + TROOPS]
-    state[at + OWNER], state[at + TROOPS] = owner, troops
+    state[at + TROOPS] = troops
     state[ALL_TROOPS] += troops - before
-    if was != NO_OWNER:
-        state[TROOPS_OF_SEAT + was] -= before
-    if owner != NO_OWNER:
-        state[TROOPS_OF_SEAT + owner] += troops
+    state[TROOPS_OF_SEAT + was] -= before
+    state[TROOPS_OF_SEAT + owner] += troops
     if owner != was:
-        _count_owner(board, state, at, was, owner)
+        if state[MODE] == OUTLOOK:
+            change_owner(board, state, at, owner)
+        else:
+            block = board[at + BLOCK]
+            state[at + OWNER] = owner
+            state[TERRITORIES_OF_SEAT + was] -= 1
+            state[TERRITORIES_OF_SEAT + owner] += 1
+            state[block + was] -= 1
+            state[block + owner] += 1
     if state[MODE] == FEATURES:
         _update_border_sums(board, state, at, was, before)
-    elif owner != was and state[MODE] == OUTLOOK:
-        _count_enemies(board, state, at, was)
 
 
 @compiled
