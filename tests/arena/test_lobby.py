@@ -278,7 +278,7 @@ def test_slots_that_become_free_are_kept_for_an_assigned_match_that_has_waited()
 
 
 def test_each_seek_that_waits_has_a_reason() -> None:
-    board = SeekBoard(LobbyPolicy(max_matches_per_hour=1))
+    board = SeekBoard()
     board.seek("ann")
     board.seek("bob", "any", opponent="zoe")
     board.private("bob")
@@ -305,6 +305,21 @@ def test_each_seek_that_waits_has_a_reason() -> None:
     }
     board.feed(DrainStarted())
     assert board.lobby.explain("ann", board.now) == {"s": "no match begins, because the server drains"}
+
+
+def test_a_seek_that_the_rate_limit_or_a_suspension_delays_says_so() -> None:
+    board = SeekBoard(LobbyPolicy(max_matches_per_hour=1))
+    for ref in ("1", "2"):
+        for bot in ("ann", "bob"):
+            board.seek(bot, ref)
+    board.until(1)
+    (reason,) = board.lobby.explain("ann", board.now).values()
+    assert reason.startswith("the rate limit lets ann start its next ladder match in 360")
+    board.feed(MatchAdded("m", ("bob",)))
+    board.feed(SeatReleased("m", "bob", missed=True))
+    board.seek("ann", "3", opponent="bob")
+    assert board.lobby.explain("ann", board.now)["3"] == "bob has no seek for this match"
+    assert board.lobby.explain("bob", board.now) == {}
 
 
 def test_names_that_turn_out_to_be_unknown_are_marked_in_the_list_until_their_bot_comes() -> None:
