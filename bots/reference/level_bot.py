@@ -79,7 +79,7 @@ class Level(Bot):
     settings: ClassVar[Mapping[str, str]] = {
         LEVELLED_BOT: f"1 to {MAX_LEVEL}: from random moves to strong play; level:3 is short for level:level=3"
     }
-    games = GameList(lambda game: find_mixture(game) is not None)
+    games: Sequence[str] = GameList(lambda game: find_mixture(game) is not None)
 
     def __init__(self, name: str, version: str = "", *, level: int | str = 1, mixture: Mixture | None = None) -> None:
         """Make a bot of the level `level`. If `mixture` is given, it defines the levels of every game, instead of the

@@ -4,7 +4,7 @@ time limits."""
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
@@ -108,7 +108,7 @@ def load_evaluation_for(game: str, name: str | None) -> Evaluate:
 class CompiledBot(Bot):
     """A bot whose code is compiled before a match begins, where numba is installed."""
 
-    games = GameList(is_searchable)
+    games: Sequence[str] = GameList(is_searchable)
 
     def prepare(self, start: Start) -> None:
         self.warm_up(load_game(start.game, start.config))
@@ -297,7 +297,7 @@ class Uct(CompiledBot):
     simulations, from 0 to 1. In a campaign, every turn of a playout lowers its result by a hundredth.
     """
 
-    games = GameList(has_tree_search)
+    games: Sequence[str] = GameList(has_tree_search)
     settings: ClassVar = {
         "sims": "simulations a move instead of time, 10 or more to search: the same moves on every machine"
     }
