@@ -56,7 +56,7 @@ class Timings(NamedTuple):
     encode: list[float]
 
 
-class PlayedGame(NamedTuple):
+class RandomGame(NamedTuple):
     """A random game that kept the contract: its states, and how large they were on the wire."""
 
     states: list[Any]
@@ -91,7 +91,7 @@ class ContractChecker:
         self._options: dict[tuple[int, bytes], Any] = {}
         """The legal moves of a seat, or the seat to move if it is another, by seat and what it saw so far."""
 
-    def check_game(self, seed: int) -> PlayedGame:
+    def check_game(self, seed: int) -> RandomGame:
         """Play one random game and check every position. Raise `ContractBroken`."""
         rng = random.Random(seed)  # noqa: S311  games for tests
         game, key = self.game, rng.randbytes(32)
@@ -121,7 +121,7 @@ class ContractChecker:
         _require(not game.legal_moves(state), "legal_moves", "the game is over, but there are legal moves")
         self._check_result(state)
         _require(len(set(states)) == len(states), "ply", "a state came twice in one game: the ply is part of a state")
-        return PlayedGame(states, max_bytes, max_moves)
+        return RandomGame(states, max_bytes, max_moves)
 
     def check_hiding(self) -> None:
         """Check, after some games, that a game with hidden information has hidden something from somebody."""
