@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from arena.commands.try_bots import TryOptions
+from arena.web.client_wheel import build_client_wheel
 from arena.web.drawings import draw
 from arena.web.room_files import describe_games, is_served, list_room_files
 from commands import REPOSITORY, call
@@ -225,3 +228,10 @@ def test_a_server_refuses_a_setting_that_is_no_file_of_a_game(tmp_path: Path) ->
     missing = call("arena", "serve", "--game", "none.py", "--data", str(tmp_path / "data"))
     assert (missing.code, missing.out) == (2, "")
     assert missing.err.endswith("none.py can't be read: No such file or directory\n")
+
+
+def test_the_clients_wheel_has_what_loads_games_of_files_and_none_of_them(race: Path) -> None:
+    add_game_file(race)
+    names = zipfile.ZipFile(io.BytesIO(build_client_wheel().content)).namelist()
+    assert {"machine/game_discovery.py", "protocol/games/turn_game.py"} <= set(names)
+    assert not [name for name in names if "race" in name]

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from machine.source_digest import PACKAGES
 from protocol import VERSION
-from protocol.games import game_class, game_names
+from protocol.games import builtin_game_names, game_class
 
 PACKAGES_FOLDER = Path(__file__).resolve().parents[2]
 """The folder that contains the packages `arena`, `bots`, `protocol` and the others."""
@@ -29,7 +29,8 @@ ENTRY_MODULES = (
     "bots",
     "bots.client.run",
     "bots.playing.versions",
-    *sorted({game_class(name).__module__ for name in game_names()}),
+    "machine.game_discovery",
+    *sorted({game_class(name).__module__ for name in builtin_game_names()}),
 )
 """The modules from which all others of the wheel are found by their imports. Some of these are only imported by name at
 run time, so no import statement leads to them.

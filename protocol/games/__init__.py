@@ -99,6 +99,11 @@ def game_names() -> tuple[str, ...]:
     return tuple(_specs())
 
 
+def builtin_game_names() -> tuple[str, ...]:
+    """Return the names of the games that come with this version."""
+    return tuple(_builtin_specs())
+
+
 def is_known_game(name: str) -> bool:
     return _find_spec(name) is not None
 
