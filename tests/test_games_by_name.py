@@ -19,6 +19,8 @@ WORDS = ("nim", "grundy", "tictactoe", "risk", "duel", "campaign", "dilemma", "k
 ENGLISH = frozenset({"at risk", "duel"})
 """Uses of these words as English: a comparison of two bots in a tournament is a duel."""
 _WORD = re.compile(rf"(?<![a-z])(?:{'|'.join(WORDS)})(?![a-z])", re.IGNORECASE)
+_SPELLED = re.compile("|".join(WORDS), re.IGNORECASE)
+"""What all that names a game has in it: where this is not found, there is nothing to take apart."""
 _JS_COMMENT = re.compile(r"/\*.*?\*/|(?<![:'\"])//[^\n]*", re.DOTALL)
 _CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 FILES = sorted(
@@ -31,9 +33,15 @@ FILES = sorted(
 def find_names(file: Path) -> Iterator[str]:
     """Yield each identifier, string constant and import of a file that names a game, with its line."""
     text = file.read_text("utf-8")
+    if not _SPELLED.search(text):
+        return
     found = _python_texts(ast.parse(text)) if file.suffix == ".py" else _other_texts(text)
     for line, part in found:
-        if _WORD.search(_CAMEL_BOUNDARY.sub(" ", part.replace("_", " "))) and part.lower() not in ENGLISH:
+        if (
+            _SPELLED.search(part)
+            and _WORD.search(_CAMEL_BOUNDARY.sub(" ", part.replace("_", " ")))
+            and part.lower() not in ENGLISH
+        ):
             yield f"{file.relative_to(REPOSITORY)}:{line}: {part.strip()[:80]}"
 
 
