@@ -31,8 +31,8 @@ SHARED_KEYS = re.compile(
 )
 """Keys of configs and states, and presets, that code for all games uses, too, in the same or another meaning."""
 OTHER_USES = re.compile(
-    # other meanings: to hand over, one hand that a solver solves, tables that are cards on a phone, settings of bots
-    r"hand over|hand the|shake hands|hand solving|hand iteration|card games|a defect of|^battles$|"
+    # other meanings: to hand over or in, one hand that a solver solves, tables that are cards on a phone, settings of bots
+    r"hand over|hand in|hand the|shake hands|hand solving|hand iteration|card games|a defect of|^battles$|"
     r"""(?:class="|\.|const |function |map\(|[( ])cards?[ .("),:]|"""
     # examples
     r"heaps=3,5,7|such as chips|always-(?:cooperate|defect)",
@@ -59,7 +59,10 @@ def _room_words() -> Iterator[str]:
                 yield f"{key.replace('_', ' ').removesuffix('s')}s?"
 
 
-_WORD = re.compile(rf"(?<![a-z])(?:{'|'.join([*WORDS, *sorted(_room_words())])})(?![a-z])", re.IGNORECASE)
+_PATTERNS = [*WORDS, *sorted(_room_words())]
+_WORD = re.compile(rf"(?<![a-z])(?:{'|'.join(_PATTERNS)})(?![a-z])", re.IGNORECASE)
+_SPELLED = re.compile("|".join(pattern.split()[0].removesuffix("s?") for pattern in _PATTERNS), re.IGNORECASE)
+"""The first letters of all such words: a text without them need not be taken apart."""
 
 
 def find_words(file: Path) -> Iterator[str]:
@@ -67,8 +70,12 @@ def find_words(file: Path) -> Iterator[str]:
     line.
     """
     text = file.read_text("utf-8")
+    if not _SPELLED.search(text):
+        return
     found = _python_texts(ast.parse(text)) if file.suffix == ".py" else _other_texts(text)
     for line, part in found:
+        if not _SPELLED.search(part):
+            continue
         plain = OTHER_USES.sub("", _CAMEL_BOUNDARY.sub(" ", part.replace("_", " ")))
         if _WORD.search(plain) and part.lower() not in ENGLISH:
             yield f"{file.relative_to(REPOSITORY)}:{line}: {part.strip()[:80]}"

@@ -243,7 +243,7 @@ def test_any_sound_method_plays_as_announced_and_keeps_its_genes_sound(method: M
         assert sum(generation.fitness) == pytest.approx(method.genes / 2, abs=1e-4)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(methods(), seeds)
 def test_the_fittest_survives_where_not_all_are_replaced(method: Method, seed: str) -> None:
     for generation in evolved(method, seed):
