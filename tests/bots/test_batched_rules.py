@@ -17,6 +17,7 @@ from games.risk.exact import table as duel
 from games.risk.exact.file import MappedValues
 from games.risk.exact.shape import shape_of
 from games.risk.exact.solving import solve_mapped
+from games.risk.rules.duel import Position
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load_game
@@ -114,6 +115,14 @@ def test_games_may_begin_and_go_on_one_by_one() -> None:
     assert [batch.rules.ply(batch.position(game)) for game in range(3)] == [1, 0, 1]
     assert batch.step(np.array([1, 2]), np.array([0, 4]), rewards, ended) == 1
     assert batch.rules.ply(batch.position(1)) == 0, "of a step with an action that is not legal nothing happens"
+
+
+def test_bounded_risk_refuses_an_action_beyond_the_last() -> None:
+    batch = make_batch(load_game("risk-duel", {"map": "africa"}), 1, "none")
+    batch.set_position(np.array([0]), Position((0, 1) * 3, (9, 1) * 3, 0, 9))
+    rewards, ended = np.zeros((1, 2)), np.zeros((1, 2), np.int8)
+    for action in range(batch.encoding.actions, batch.encoding.actions + 40):
+        assert batch.step(np.array([0]), np.array([action]), rewards, ended) == 0
 
 
 def test_a_game_and_a_value_that_there_is_not_are_refused() -> None:

@@ -81,7 +81,7 @@ def test_this_projects_packages_are_followed_from_anywhere(tmp_path: Path) -> No
     [
         (
             "games/risk/search/campaign_search.py",
-            {"games/risk/evaluation.py", "games/risk/rules/duel.py", "machine/compiled.py"},
+            {"games/risk/evaluation.py", "games/risk/search/flat_campaign.py", "machine/compiled.py"},
             {
                 "bots/client/run.py",
                 "games/risk/search/duel_search.py",
