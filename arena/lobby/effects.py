@@ -53,7 +53,7 @@ class StopServer(Struct, frozen=True, gc=False):
 
 
 class Tell(Struct, frozen=True, gc=False):
-    """Send a message to a connected bot. A `greeting` follows the `welcome`."""
+    """Send a message to a connected bot. With `is_greeting`, it follows the welcome message."""
 
     bot: str
     message: Error | Unseeked

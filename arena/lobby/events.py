@@ -170,7 +170,7 @@ class MatchAssigned(Struct, frozen=True, gc=False, tag=True):
 
 
 class AssignmentWithdrawn(Struct, frozen=True, gc=False, tag=True):
-    """Nobody waits any more for an assigned match that has not started."""
+    """An assigned match that has not started is no longer wanted."""
 
     match: str
 
