@@ -33,7 +33,7 @@ from arena.lobby.events import (
 )
 from arena.lobby.ladder_pairing import MAX_WAIT_S
 from arena.lobby.lobby import Lobby
-from arena.lobby.log import LogEntry, encode_entry, replay
+from arena.lobby.log import LobbyLogEntry, encode_entry, replay
 from arena.lobby.policy import LobbyPolicy
 from arena.lobby.seeks import ActiveSeek
 from protocol.messages import Error, Seek
@@ -262,7 +262,7 @@ class LobbyMachine(RuleBasedStateMachine):
             assert again == self.effects, "the same events and seeds give the same effects"
 
     def feed(self, event: LobbyEvent) -> list[LobbyEffect]:
-        entry = LogEntry(self.now, self.chance.getrandbits(32), event)
+        entry = LobbyLogEntry(self.now, self.chance.getrandbits(32), event)
         self.log.append(encode_entry(entry))
         effects = self.lobby.receive(event, self.now, entry.make_rng())
         self.effects.append(effects)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import ceil
 
-from arena.lobby.pairing import Pairing
+from arena.lobby.pairing import SeekPairing
 from arena.lobby.roster import Roster
 from arena.lobby.seeks import ActiveSeek
 
 
-def explain_seek(seek: ActiveSeek, pairing: Pairing, roster: Roster, now: float) -> str:
+def explain_seek(seek: ActiveSeek, pairing: SeekPairing, roster: Roster, now: float) -> str:
     """Return in one line why a seek waits."""
     blocked = explain_blocked(seek.key, roster, now)
     delay_s = pairing.rate_wait_s(seek.key, now) if seek.is_ladder_seek else 0.0
@@ -43,7 +43,7 @@ def explain_blocked(bot: str, roster: Roster, now: float) -> str | None:
     return f"{connected.name}, or another new bot of its address, plays its first match"
 
 
-def _explain_named(seek: ActiveSeek, pairing: Pairing, roster: Roster, now: float) -> str:
+def _explain_named(seek: ActiveSeek, pairing: SeekPairing, roster: Roster, now: float) -> str:
     group = frozenset((seek.key, *seek.opponents))
     for opponent in sorted(seek.opponents):
         if opponent not in roster.online:
@@ -59,7 +59,7 @@ def _explain_named(seek: ActiveSeek, pairing: Pairing, roster: Roster, now: floa
     return "the next pairing round is due, or too few bots seek the other seats"
 
 
-def _explain_ladder_seek(seek: ActiveSeek, pairing: Pairing, roster: Roster, now: float) -> str:
+def _explain_ladder_seek(seek: ActiveSeek, pairing: SeekPairing, roster: Roster, now: float) -> str:
     similar = [bot for bot in pairing.index.unnamed(seek.spec) if roster.capacity(bot, now)]
     if len(similar) >= seek.spec.seats:
         return "a match with a busy bot would tell more about the ratings: it waits a little for that"

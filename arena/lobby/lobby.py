@@ -32,7 +32,7 @@ from arena.lobby.effects import (
 from arena.lobby.events import LobbyEvent
 from arena.lobby.explanation import explain_seek
 from arena.lobby.known_bots import KnownBots
-from arena.lobby.pairing import Pairing
+from arena.lobby.pairing import SeekPairing
 from arena.lobby.policy import LobbyPolicy
 from arena.lobby.roster import ConnectedBot, Roster
 from arena.lobby.seek_checks import opponents_of, rules_of
@@ -69,7 +69,7 @@ class Lobby:
         """The connected bots, and the slots that matches hold."""
         self.known_bots = KnownBots(self._policy)
         """The ratings and encounters of the bots that are connected or were recently."""
-        self._pairing = Pairing(self._policy, self.roster, self.known_bots)
+        self._pairing = SeekPairing(self._policy, self.roster, self.known_bots)
         self.waits = Histogram(WAIT_BUCKETS_S)
         """The histogram of the seconds from seek to match."""
         self._assignments = Assignments(self._policy, self.roster)

@@ -13,7 +13,7 @@ from arena.lobby.events import LobbyEvent
 from arena.lobby.lobby import Lobby
 
 
-class LogEntry(Struct, frozen=True):
+class LobbyLogEntry(Struct, frozen=True):
     """An event that a lobby received, the time, and the seed of the source of randomness that it got."""
 
     now: float
@@ -25,15 +25,15 @@ class LogEntry(Struct, frozen=True):
 
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(LogEntry)
+_decoder = msgspec.json.Decoder(LobbyLogEntry)
 
 
-def encode_entry(entry: LogEntry) -> bytes:
+def encode_entry(entry: LobbyLogEntry) -> bytes:
     """Return an entry as a line."""
     return _encoder.encode(entry) + b"\n"
 
 
-def replay(lines: Iterable[bytes], lobby: Lobby) -> Iterator[tuple[LogEntry, list[LobbyEffect]]]:
+def replay(lines: Iterable[bytes], lobby: Lobby) -> Iterator[tuple[LobbyLogEntry, list[LobbyEffect]]]:
     """Feed the events of a log to a new lobby with the same policy. Yield each entry with the effects."""
     for line in lines:
         entry = _decoder.decode(line)

@@ -63,7 +63,7 @@ class PendingMatch(Struct, frozen=True):
     paced: tuple[str, ...]
 
 
-class Pairing:
+class SeekPairing:
     """The active seeks, and the rounds that pair them.
 
     A round consists of many `step`s, each of which compares few seeks and starts at most one match. So no step takes

@@ -57,9 +57,9 @@ class BotLoader:
         """Return whether a name is registered. Raise `StoreError` if that can't be read."""
         return await self._store.read(is_known_bot, name)
 
-    def _rated_matches_of(self, found: LadderBot) -> list[tuple[str, str, str, float]]:
+    def _rated_matches_of(self, bot: LadderBot) -> list[tuple[str, str, str, float]]:
         """Return a bot's recent rated matches with their ends in seconds of the event loop's clock."""
         ahead_s = time.time() - self._loop.time()
         return [
-            (match, pool, other, parse_timestamp(finished) - ahead_s) for match, pool, other, finished in found.meetings
+            (match, pool, other, parse_timestamp(finished) - ahead_s) for match, pool, other, finished in bot.meetings
         ]

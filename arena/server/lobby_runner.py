@@ -31,7 +31,7 @@ from arena.lobby.effects import (
 )
 from arena.lobby.events import LobbyEvent
 from arena.lobby.lobby import Lobby
-from arena.lobby.log import LogEntry, encode_entry
+from arena.lobby.log import LobbyLogEntry, encode_entry
 from arena.server.bot_loader import BotLoader
 from arena.server.match_headers import MatchHeaders
 from arena.server.nodes import SingleNode
@@ -92,7 +92,7 @@ class LobbyRunner:
         """
         now, rng = self._loop.time(), self._rng
         if self._log is not None:
-            entry = LogEntry(now, secrets.randbits(64), event)
+            entry = LobbyLogEntry(now, secrets.randbits(64), event)
             self._log.write(encode_entry(entry))
             rng = entry.make_rng()
         for effect in self.lobby.receive(event, now, rng):
