@@ -51,6 +51,8 @@ def unseen() -> str:
 
 
 HOSTILE = f"<\x1b[2J\x1b]0;owned\x07\x9b31m{unseen()}>"
+HOSTILE_NAME = HOSTILE.replace("\0", "")
+"""The same as a name, which has no NUL: the store looks names up in JSON lists, and PostgreSQL keeps none."""
 MOVES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -122,7 +124,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder in which everything that is text has it all."""
     folder = tmp_path_factory.mktemp("hostile")
     store = Store.open(folder / "arena.db")
-    store.write(add_bots, {"ann": "0" * 64, HOSTILE: "1" * 64})
+    store.write(add_bots, {"ann": "0" * 64, HOSTILE_NAME: "1" * 64})
     for number in range(2):
         done = Result(
             match=f"m{number}",
@@ -130,7 +132,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
             config={"heaps": HOSTILE},
             rated=True,
             pool="nim/classic",
-            seats=tuple(SeatResult(bot=bot, version=HOSTILE, rank=1, reason=HOSTILE) for bot in ("ann", HOSTILE)),
+            seats=tuple(SeatResult(bot=bot, version=HOSTILE, rank=1, reason=HOSTILE) for bot in ("ann", HOSTILE_NAME)),
             reason=HOSTILE,
             plies=9,
             digest=HOSTILE,
