@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Route, expect
 
-from arena.web.site import STATIC_FOLDER
 from chromium import Visit, Visits
 from house import House, sit_down
 from players import player
@@ -37,15 +36,6 @@ async def test_what_has_a_board_that_does_not_load_is_not_sought(visiting: Visit
         )
         await expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
         visit.expects("nim/board.js")
-
-
-async def test_a_game_without_a_board_is_said_to_be_for_programs(visiting: Visits, house: House) -> None:
-    async with visiting(house.page, fresh=True) as visit:
-        known = (STATIC_FOLDER / "games.js").read_text()
-        await answer(visit, "games.js", f"{known}\ngames.nim.board = null;")
-        page = await sit_down(visit, "board-none", "game=nim")
-        told = "Nim has no board on this page, so you cannot play it here. Connect a program instead."
-        await expect(page.locator("#failed")).to_have_text(told)
 
 
 async def test_a_match_whose_board_fails_at_the_first_turn_is_called_off_and_not_rated(

@@ -1,6 +1,6 @@
 /** The play page: the person's name, the choice of game, the search for opponents, and the match. */
 
-import { GAMES, hasBoard, knows } from "../board/index.js";
+import { GAMES, hasBoard } from "../board/index.js";
 import { toHex } from "../check/hash.js";
 import { showConnection } from "../connection-banner.js";
 import { say } from "../dom.js";
@@ -105,9 +105,7 @@ function play(socket) {
   /** Why a game can't be played on this page; empty where it can. */
   async function wrongWithBoard(game) {
     if (await hasBoard(game)) return "";
-    return knows(game)
-      ? `The board of ${gameTitle(game)} did not load, so no match was requested. Reload this page and try again.`
-      : `${gameTitle(game)} has no board on this page, so you cannot play it here. Connect a program instead.`;
+    return `The board of ${gameTitle(game)} did not load, so no match was requested. Reload this page and try again.`;
   }
 
   /** Seek a match, if its board is there. */
