@@ -162,7 +162,7 @@ def test_a_test_that_starts_sleeps_or_computes_too_much_makes_the_run_red(suite:
         starts=STARTS_THREE,
         sleeps="import time\ndef test_sleeps(): time.sleep(0.2)\n",
         waits="import asyncio\nasync def test_waits(): await asyncio.sleep(0.2)\n",
-        computes="def test_computes(): sum(range(60_000_000))\n",
+        computes="def test_computes(): sum(range(120_000_000))\n",
         opens="import sqlite3\ndef test_opens():\n  for _ in range(3): sqlite3.connect(':memory:').close()\n",
     )
     assert (code, "7 passed" in out) == (1, True), out
@@ -173,7 +173,7 @@ def test_a_test_that_starts_sleeps_or_computes_too_much_makes_the_run_red(suite:
         ("test_sleeps", "slept_ms"),
         ("test_starts_three", "programs"),
         ("test_waits", "slept_ms"),
-    ]
+    ], out
     assert out.splitlines()[-1] == "red: over the budget in 5 of its limits, see above"
 
 

@@ -66,13 +66,13 @@ async def test_what_is_still_sent_on_a_connection_that_is_closed_is_dropped(
 
 async def test_who_is_cut_off_while_the_handshake_begins_is_no_longer_waited_for(serve: Any) -> None:
     served = await serve(access=Access(bounds=ConnectionBounds(waiting=1, waiting_per_address=1)))
-    [server] = served.arena.host.listener._servers
+    listener = served.arena.host.listener
     accepted = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(20)]  # by several at a time
     strangers = [await asyncio.open_connection(sock=one) for one in accepted]
     for reader, _ in strangers[:-1]:
         assert await rest_of(reader) == b""
     for _ in range(10):
         await asyncio.sleep(0)
-    assert len(server.handler_tasks) == 1
+    assert len(listener._handshaking) == 1
     for _, writer in strangers:
         writer.close()
