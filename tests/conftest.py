@@ -58,7 +58,8 @@ settings.register_profile(
 UNMEASURED = ("tests", "bots", "browser", "web")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
 MEASURED_IN_ARENA = re.compile(
-    r"\b(arena\.(lobby|ratings|replay|rerun|runs|sprt|transparency_log)|lobby_machine|seek_board|llr|machine(?!\.(event_loop|timestamps)\b))\b"
+    r"\b(arena\.(lobby|ratings|replay|rerun|runs|sprt|transparency_log)|lobby_machine|seek_board|llr|"
+    r"machine(?!\.(event_loop|timestamps)\b))\b"
 )
 """What coverage is asked of (`[tool.coverage.run]`): files of tests/arena that do not name any of it are not traced.
 Two modules are left out that nearly all files use.
