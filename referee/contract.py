@@ -204,7 +204,11 @@ class ContractChecker:
     def _check_state(self, state: Any) -> int:
         """Check a state, its wire form, its views and its drawing. Return the bytes of the wire form."""
         game = self.game
-        with _as_broken("encode_state", TypeError, "a state is not hashable or can't be sent"):
+        with _as_broken(
+            "encode_state",
+            TypeError,
+            "a state holds what can't be hashed or sent (tuples can, lists can't)",
+        ):
             hash(state)
             wire = self._timed("encode", lambda: game.encode_state(state))
             packed = msgpack.packb(wire)

@@ -9,6 +9,7 @@ import tracemalloc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from arena.commands.file_watch import run_at_every_save
 from arena.commands.output import print_list
 from machine.game_discovery import GameFileFault, add_game_file, line_of, locate_failures
 from machine.terminal import say
+from protocol.errors import Fault
 from protocol.games import game_class, load_game
 from protocol.games.base import Game
 from protocol.games.turn_game import TurnRules
@@ -93,6 +95,13 @@ def run(options: GameCheckOptions) -> None:
             say(_describe(row))
 
 
+def _explain(file: Path, exc: Exception) -> str:
+    """Return a line on an exception that the rules of a file caused outside of the file."""
+    if isinstance(exc, NotImplementedError):
+        return f"{file.name}: the method {extract_tb(exc.__traceback__)[-1].name} is missing"
+    return f"{file.name}: {type(exc).__name__}: {exc}"
+
+
 def _check_file(options: GameCheckOptions) -> list[CheckedPreset]:
     """Check all presets of all games of a file. Raise `GameFileFault` if one breaks the contract."""
     rows = []
@@ -157,12 +166,20 @@ def _describe(preset: CheckedPreset) -> str:
 
 @contextmanager
 def _locate_violations(file: Path) -> Iterator[None]:
-    """Turn `ContractBroken` into a `GameFileFault` with the file and the line of the method that is wrong."""
+    """Turn `ContractBroken` into a `GameFileFault` with the file and the line of the method that is wrong, and any
+    other exception that no line of the file raised into one with the file.
+    """
     try:
         yield
     except ContractBroken as broken:
         line = line_of(file, broken) or _line_of_method(file, broken.method)
         raise GameFileFault(f"{file.name}{f', line {line}' if line else ''}: {broken}") from broken
+    except Fault:
+        raise
+    except Exception as exc:
+        if line_of(file, exc) is not None:
+            raise
+        raise GameFileFault(_explain(file, exc)) from exc
 
 
 def _line_of_method(file: Path, method: str) -> int | None:

@@ -163,6 +163,29 @@ def test_rules_that_break_the_contract_are_found_with_their_line(tmp_path: Path,
     assert checked.err.startswith(f"arena: {said}")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("def chances(", "def chance(", "wrong.py: the method chances is missing"),
+        ("def start(self)", "def start()", "wrong.py: TypeError: Pig.start() takes 0 positional arguments but 1 was"),
+        (
+            "at_risk: int = 0",
+            "at_risk: tuple = ([],)",
+            "wrong.py: a state holds what can't be hashed or sent (tuples can",
+        ),
+    ],
+)
+def test_rules_that_fail_outside_of_their_file_are_a_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    source = (EXAMPLES / "pig.py").read_text("utf-8")
+    assert old in source
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(source.replace(old, new, 1))
+    checked = call("arena", "game", "check", str(wrong), "--games", "3")
+    assert checked.code == 1
+    assert checked.err.startswith(f"arena: {said}")
+    assert checked.err.count("\n") == 1
+
+
 def test_rules_that_fail_in_a_match_are_named_without_a_traceback(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text(CONNECT_FOUR.read_text("utf-8").replace("columns = list(state.columns)", "columns = state.rows"))
