@@ -15,6 +15,7 @@ from msgspec import Meta
 from example_games import CONNECT_FOUR, EXAMPLES, ONE_CARD, PIG, TWENTY_ONE
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.games.turn_game import CHANCE, RulesError, TurnGame, choice, integer
 from protocol.messages import Event
@@ -277,3 +278,101 @@ def test_a_choice_is_one_of_its_values() -> None:
 def test_rules_are_pickled_by_name_and_config() -> None:
     with pytest.raises(Exception, match="there is no game 'pig'"):
         pickle.loads(pickle.dumps(load(PIG, target=20)))
+
+
+def test_a_state_without_fields_travels_as_one_value_and_a_move_with_fields_by_them() -> None:
+    class Step(NamedTuple):
+        by: int
+        times: int
+
+    class Walk(TurnGame[int, Step]):
+        """The first seat walks until it has gone ten steps."""
+
+        name = "walk"
+
+        def start(self) -> int:
+            return 0
+
+        def turn(self, state: int) -> int | None:
+            return None if state >= 10 else 0
+
+        def moves(self, state: int) -> list[Step]:
+            return [Step(1, 2), Step(3, 1)]
+
+        def play(self, state: int, move: Step) -> int:
+            return state + move.by * move.times
+
+        def winner(self, state: int) -> int:
+            return 0
+
+        def draw(self, state: int) -> str:
+            return f"{state} of 10"
+
+    game = load(Walk)
+    assert game.encode_state(play(game, Step(3, 1))) == {"state": 3, "to_move": 0, "ply": 1}
+    assert game.encode_move(Step(3, 1)) == {"by": 3, "times": 1}
+    assert game.parse_move("3 1") == game.decode_move({"by": 3, "times": 1}) == Step(3, 1)
+    with pytest.raises(MalformedMove, match="'3' is not a move here: write it like 1 2"):
+        game.parse_move("3")
+    assert (game.max_seats, Walk.title) == (2, "Walk")
+
+
+def test_no_move_is_played_when_the_game_is_over_or_chance_comes_next() -> None:
+    game = load(PIG, target=5)
+    state = game.initial(Dice(b"", 0))[0]
+    rolling = game.apply(state, "roll", Dice(b"", 0))[0]
+    with pytest.raises(IllegalMove, match="chance comes next: no seat is to move"):
+        game.apply(rolling, "roll", Dice(b"", 1))
+    over = state._replace(state=state.state._replace(scores=(5, 0)))
+    with pytest.raises(IllegalMove, match="the game is over"):
+        game.apply(over, "roll", Dice(b"", 0))
+    assert game.legal_moves(over) == game.legal_moves(rolling) == ()
+
+
+def test_hidden_cards_are_guessed_among_those_that_a_seat_does_not_see() -> None:
+    game = load(ONE_CARD)
+    state = game.initial(Dice(b"", 0))[0]
+    guessed = [
+        game.sample_state(state, seat, random.Random(number).randrange) for seat in (0, 1) for number in range(9)
+    ]
+    assert {one.state.cards[0] for one in guessed[:9]} == {state.state.cards[0]}
+    assert {one.state.cards[1] for one in guessed[:9]} == {0, 1, 2} - {state.state.cards[0]}
+    assert {one.state.cards[1] for one in guessed[9:]} == {state.state.cards[1]}
+    assert game.information_set(guessed[0], 0) == game.information_set(state, 0)
+    assert load(PIG).sample_state("any", 0, random.randrange) == "any"
+    assert (game.least_payoffs, game.count_rounds(state)) == ((-2, -2), (0, 1))
+
+
+def test_a_secret_move_is_shown_to_nobody_else() -> None:
+    secret = type(
+        "Secret", (ONE_CARD,), {"name": "secret", "may_see_move": lambda self, move, mover, seat: seat == mover}
+    )
+    game = load(secret)
+    event = Event(ply=1, seat=0, move={"move": "bet"})
+    assert [game.view_event(event, seat).move for seat in (0, 1, None)] == [{"move": "bet"}, {}, {}]
+
+
+def test_a_state_whose_ply_is_no_number_is_refused() -> None:
+    game = load(CONNECT_FOUR)
+    with pytest.raises(TypeError, match="ply is 'x': it is an integer"):
+        game.decode_state({"columns": ["", "", "", "", "", "", ""], "last": None, "to_move": 0, "ply": "x"})
+
+
+def test_a_round_of_several_seats_keeps_the_contract() -> None:
+    played = ContractChecker(load_game("dilemma", {"rounds": 3})).check_game(1)
+    assert len(played.states) == 4
+
+
+def test_a_notation_of_two_lines_is_found() -> None:
+    with pytest.raises(ContractBroken, match=r"the notation of .* is empty or unprintable"):
+        wrong(notation=lambda self, move: "a\nb").check_game(0)
+
+
+def test_a_refusal_that_is_no_refusal_is_found() -> None:
+    checker = wrong(notation=lambda self, move: str(move))
+    broken = type("Broken", (type(checker.game),), {"decode_move": lambda self, wire: wire["move"]})
+    with pytest.raises(ContractBroken, match="the move None raises TypeError: raise MalformedMove"):
+        ContractChecker(broken({})).check_refusals()
+    lenient = type("Lenient", (type(checker.game),), {"decode_move": lambda self, wire: 1})
+    with pytest.raises(ContractBroken, match="the move None is accepted: raise MalformedMove"):
+        ContractChecker(lenient({})).check_refusals()
