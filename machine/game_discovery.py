@@ -42,12 +42,18 @@ class GameFileFault(UsageFault):
 
 def is_game_file(word: str) -> bool:
     """Return whether a word on a command line means a file of a game."""
-    return word.endswith(GAME_FILE_SUFFIX) or word.rpartition(":")[0].endswith(GAME_FILE_SUFFIX)
+    return _split(word)[0].endswith(GAME_FILE_SUFFIX)
 
 
 def file_of(word: str) -> Path:
     """Return the file that a word on a command line names, for which `is_game_file` is true."""
-    return Path(word if word.endswith(GAME_FILE_SUFFIX) else word.rpartition(":")[0])
+    return Path(_split(word)[0])
+
+
+def _split(word: str) -> tuple[str, str]:
+    """Return the file and the name in `FILE.py:NAME`. The name is empty in `FILE.py`."""
+    file, _, name = (word, "", "") if word.endswith(GAME_FILE_SUFFIX) else word.rpartition(":")
+    return file, name
 
 
 def resolve_game(word: str) -> str:
@@ -56,8 +62,7 @@ def resolve_game(word: str) -> str:
     """
     if not is_game_file(word):
         return word
-    file = file_of(word)
-    name = word.removeprefix(str(file)).removeprefix(":")
+    file, name = file_of(word), _split(word)[1]
     names = add_game_file(file)
     if not name and len(names) > 1:
         raise UsageFault(f"{file} has several games: write {file}:NAME with {list_choices(names)}")

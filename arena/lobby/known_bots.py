@@ -1,4 +1,4 @@
-"""What the lobby knows of the bots that are connected or were recently: ratings, encounters and rated matches."""
+"""The ratings, encounters and rated matches of the bots that are connected or were recently."""
 
 from __future__ import annotations
 

@@ -213,10 +213,16 @@ class TurnGame(Generic[S, M]):
 
     def every_move(self) -> Sequence[M]:
         """Return every move that can ever be legal, in a fixed order: the actions of learners."""
+        return self.moves(self._first_turn())
+
+    def _first_turn(self) -> S:
+        """Return a state in which the first seat is to move; the first outcome of every chance event before it is
+        taken.
+        """
         state = self.start()
         while self.turn(state) == CHANCE:
             state = self.chances(state)[0][1]
-        return self.moves(state)
+        return state
 
     def features(self, state: S, seat: int) -> Sequence[float]:
         """Return the state, as a seat has `seen` it, in numbers from 0 to 1 for learners: always as many. A game with a
@@ -458,13 +464,10 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         move: M = _convert(self._move_type, value, "move", strict=False)
         return move
 
-    @cached_property
+    @property
     def first_turn(self) -> TurnState:
-        """A state in which the first seat is to move; the first outcome of every chance event before it is taken."""
-        state = TurnState(self.turn_game.start(), 0)
-        while self.to_move(state) == CHANCE:
-            state = self._after(state, self.turn_game.chances(state.state)[0][1])
-        return state
+        """A state in which the first seat is to move, at ply 0 whatever chance comes before it."""
+        return TurnState(self.turn_game._first_turn(), 0)
 
     @cached_property
     def _first_move(self) -> M:

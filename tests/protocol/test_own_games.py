@@ -95,6 +95,12 @@ def test_one_of_several_games_is_named(tmp_path: Path) -> None:
         resolve_game(f"{two}:third")
 
 
+@pytest.mark.parametrize("word", ["race.py", "./race.py", ".//race.py:race", "../{folder}/race.py:race"])
+def test_a_file_is_found_however_its_path_is_written(race: Path, monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.chdir(race.parent)
+    assert resolve_game(word.format(folder=race.parent.name)) == "race"
+
+
 def test_a_word_without_a_file_is_a_name() -> None:
     assert resolve_game("nim") == "nim"
     assert resolve_game("no-such-game") == "no-such-game"

@@ -21,6 +21,7 @@ const MESSAGE_FIELDS = new Set(["to_move", "ply"]);
 
 export class AnyBoard extends Board {
   #drawings = new Map(); // promises by address, the oldest first
+  #isDrawn = false; // whether the server has drawn a state
   #from = null; // the cell that was pressed first, for moves from one cell to another
   /** @type {{move: object, text: string, cells: DrawnMove["cells"]}[]} */
   #moves = [];
@@ -45,7 +46,7 @@ export class AnyBoard extends Board {
     this.#moves = legal.map((move) => ({ move, text: plainMove(move), cells: [] }));
     this.roving.offer([]);
     this.#showButtons();
-    if (!this.drawn) say(this.text, plainState(state));
+    if (!this.#isDrawn) say(this.text, plainState(state));
     this.#drawing(state, legal).then(
       (drawing) => this.state === state && this.#show(drawing, legal),
       () => this.state === state && this.#show({ text: plainState(state), grid: null, marks: [], moves: [] }, legal),
@@ -70,13 +71,17 @@ export class AnyBoard extends Board {
 
   #drawing(state, legal) {
     const address = drawingAddress(this.game, this.config, state, legal);
-    if (!this.#drawings.has(address)) this.#drawings.set(address, fetchJson(address));
+    if (!this.#drawings.has(address)) {
+      const drawing = fetchJson(address);
+      this.#drawings.set(address, drawing);
+      drawing.catch(() => this.#drawings.delete(address)); // so that it is asked for again
+    }
     if (this.#drawings.size > MAX_DRAWINGS) this.#drawings.delete(this.#drawings.keys().next().value);
     return this.#drawings.get(address);
   }
 
   #show({ text, grid, marks, moves }, legal) {
-    this.drawn = true;
+    this.#isDrawn = true;
     put(this.text, "hidden", grid !== null);
     put(this.grid, "hidden", grid === null);
     say(this.text, text ?? "");
