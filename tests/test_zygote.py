@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -233,6 +234,16 @@ async def test_asyncio_reads_and_ends_a_forked_program(module: Any) -> None:
         process.terminate()
         assert await process.wait() == -signal.SIGTERM
         assert await process.communicate() == (b"", None)
+
+
+async def test_asyncio_hears_of_the_end_of_a_program_that_had_ended_when_it_was_told_to(module: Any) -> None:
+    process = await zygote.start(**module("import signal; signal.pause()"))
+    process.kill()
+    line = process._transport._proc.line  # type: ignore[attr-defined]
+    assert select.select([line], [], [], WITHIN)[0]  # the loop hears nothing meanwhile
+    process.terminate()
+    async with asyncio.timeout(WITHIN):
+        assert await process.wait() == -signal.SIGKILL
 
 
 async def test_asyncio_runs_forked_programs_beside_each_other(module: Any) -> None:

@@ -273,10 +273,12 @@ class _Transport(base_subprocess.BaseSubprocessTransport):
     def _start(self, args: Any, shell: Any, stdin: Any, stdout: Any, stderr: Any, bufsize: Any, **named: Any) -> None:
         program = ForkedProgram(args, stdin=stdin, stdout=stdout, stderr=stderr, bufsize=bufsize, **named)
         self._proc = program
-        self._loop.add_reader(program.line.fileno(), self._ended, program)
+        line = program.line.dup()  # `terminate` may hear of the end first, and closes `program.line` then
+        self._loop.add_reader(line, self._ended, program, line)
 
-    def _ended(self, program: ForkedProgram) -> None:
-        self._loop.remove_reader(program.line.fileno())
+    def _ended(self, program: ForkedProgram, line: socket.socket) -> None:
+        self._loop.remove_reader(line)
+        line.close()
         self._process_exited(program.wait())  # type: ignore[attr-defined]
 
 
