@@ -190,6 +190,8 @@ def _spec_of(module: ModuleType, kind: type[Any], file: Path) -> GameSpec:
         name=kind.name,
         room=module.__name__,
         rules=rules,
+        version=getattr(kind, "version", "1"),
+        digest=hashlib.sha256(file.read_bytes()).hexdigest(),
         rules_document=f"{file.stem}.md",
         summary_document=f"{file.stem}.txt",
         board=f"{file.stem}.js" if file.with_suffix(".js").is_file() else None,

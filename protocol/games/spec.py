@@ -29,6 +29,10 @@ class GameSpec(NamedTuple):
     """The package with the game's files: documents, levels.toml and the folder web."""
     rules: str
     """The import path of the class, a subclass of `protocol.games.base.Game`."""
+    version: str = ""
+    """The version of the rules. Like `digest`, it is empty for games that come with bot-arena."""
+    digest: str = ""
+    """The digest of the sources of the rules, hexadecimal."""
     rules_document: str = "rules.md"
     """The file in `room` with the game's section of docs/rules.md."""
     summary_document: str = "summary.md"
