@@ -345,13 +345,30 @@ def leaderboard(
 @app.command(rich_help_panel=OPERATORS_HEADING)
 def status(
     watch: Annotated[bool, typer.Option("--watch", help="Refresh every second until Ctrl-C.")] = False,
+    bot: Annotated[
+        str | None, typer.Option("--bot", metavar="NAME", help="Say why the seeks of this bot have not become matches.")
+    ] = None,
     to_json: Json = False,
     data: Data = None,
 ) -> None:
     """Show the bots, seeks, matches and failures of a running server."""
     from arena.commands import status as command
 
-    command.status(data_folder(data), watch=watch, to_json=to_json)
+    command.status(data_folder(data), bot, watch=watch, to_json=to_json)
+
+
+@app.command(rich_help_panel=OPERATORS_HEADING)
+def pairing(
+    bot: Annotated[str, typer.Argument(metavar="BOT", help="The name of the bot.")],
+    file: Annotated[
+        Path | None, typer.Option("--log", metavar="FILE", help="The pairing log; by default that of the data folder.")
+    ] = None,
+    data: Data = None,
+) -> None:
+    """Say from a log of `arena serve --pairing-log` when a bot was paired, and why its seeks waited."""
+    from arena.commands import pairing as command
+
+    command.pairing(bot, file or command.log_file(data_folder(data)))
 
 
 @app.command(rich_help_panel=OPERATORS_HEADING)

@@ -33,7 +33,7 @@ from arena.lobby.events import (
 )
 from arena.lobby.ladder_pairing import MAX_WAIT_S
 from arena.lobby.lobby import Lobby
-from arena.lobby.log import LobbyLogEntry, encode_entry, replay
+from arena.lobby.log import LobbyLogEntry, encode_line, replay
 from arena.lobby.policy import LobbyPolicy
 from arena.lobby.seeks import ActiveSeek
 from protocol.messages import Error, Seek
@@ -263,7 +263,7 @@ class LobbyMachine(RuleBasedStateMachine):
 
     def feed(self, event: LobbyEvent) -> list[LobbyEffect]:
         entry = LobbyLogEntry(self.now, self.chance.getrandbits(32), event)
-        self.log.append(encode_entry(entry))
+        self.log.append(encode_line(entry))
         effects = self.lobby.receive(event, self.now, entry.make_rng())
         self.effects.append(effects)
         self.counts.update(type(effect).__name__ for effect in effects)

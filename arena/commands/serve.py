@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from arena.builtin_bots import (
     BUILTIN_BOT_TOKENS_FILE,
@@ -30,6 +31,7 @@ from arena.commands.fd_limits import raise_fd_limit
 from arena.commands.listening import Ports, access, bind_ports
 from arena.commands.metrics import serve_metrics
 from arena.commands.node_process import cluster_view_of, open_as_node, run_as_node
+from arena.commands.pairing import open_log
 from arena.commands.quota_limits import quota_limits
 from arena.commands.restart import Restart
 from arena.commands.settings import ServerSettings, database_url, node_of
@@ -207,7 +209,13 @@ async def serve(
         scheme, port = "wss" if encryption else "ws", port_of(ports.arena)
         nodes = cluster_view_of(store, archive, settings.public_url or url_of(scheme, settings.host, port))
         meters = Meters() if ports.metrics else None
-        arena = _make_arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters, stop)
+        policy = lobby_policy(settings)
+        pairing_log = None
+        if settings.pairing_log:
+            pairing_log = stack.enter_context(open_log(data, policy, asyncio.get_running_loop().time()))
+        arena = _make_arena(
+            settings, data, archive, feed, encryption, ports.page, token, nodes, meters, stop, policy, pairing_log
+        )
         stack.push_async_callback(arena.close)
         for game in game_names():  # now, because importing a game at its first seek would delay every client
             load_game(game)
@@ -307,6 +315,15 @@ def _feed(settings: ServerSettings) -> Feed | None:
     )
 
 
+def lobby_policy(settings: ServerSettings) -> LobbyPolicy:
+    """Return the policy by which the server pairs bots."""
+    return LobbyPolicy(
+        max_matches_per_hour=settings.max_matches_per_hour,
+        rated_per_pair=settings.rated_per_pair,
+        approved_only=settings.rated == "approved",
+    )
+
+
 def _make_arena(
     settings: ServerSettings,
     data: Path,
@@ -318,6 +335,8 @@ def _make_arena(
     nodes: ClusterView | None,
     meters: Meters | None,
     drained: asyncio.Event,
+    policy: LobbyPolicy,
+    pairing_log: BinaryIO | None,
 ) -> Arena:
     limit_niceness(0)  # refuses a bad value at the start, not in a background process
     files = raise_fd_limit(settings.max_connections)
@@ -336,11 +355,8 @@ def _make_arena(
         feed=feed,
         access=access(settings, files, page, operator),
         encryption=encryption,
-        policy=LobbyPolicy(
-            max_matches_per_hour=settings.max_matches_per_hour,
-            rated_per_pair=settings.rated_per_pair,
-            approved_only=settings.rated == "approved",
-        ),
+        policy=policy,
+        lobby_log=pairing_log,
         make_operations=all_handlers,
         drained=drained,
         nodes=nodes,

@@ -322,6 +322,10 @@ class ServerSettings:
         bool,
         Setting("Run a demo: built-in bots that play each other all the time.", "true or false", flags=("--demo",)),
     ] = False
+    pairing_log: Annotated[
+        bool,
+        Setting("Log the events that pair bots, for `arena pairing`.", "true or false", flags=("--pairing-log",)),
+    ] = False
     log_level: Annotated[
         str,
         Setting(
@@ -386,7 +390,7 @@ SETTING_GROUPS = {
         "backup_keep",
     ),
     "Web pages": ("web", "web_port", "web_host", "socket_url", "admin", "admin_host", "operator_token_file"),
-    "Live feed, metrics and log": ("mqtt", "metrics_port", "metrics_host", "log_level", "log"),
+    "Live feed, metrics and log": ("mqtt", "metrics_port", "metrics_host", "pairing_log", "log_level", "log"),
 }
 """The names of settings under each heading in the help of `arena serve`, in order."""
 

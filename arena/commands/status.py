@@ -16,7 +16,7 @@ from arena.operator.failure import Failure
 from arena.operator.status import MAX_ENTRIES, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from machine.terminal import say
 from protocol.display import escape_unprintable, format_count
-from protocol.errors import UsageFault
+from protocol.errors import ArenaFault, UsageFault
 
 MAX_ROWS = 20
 """Maximum rows of the table of bots, and of the table of matches."""
@@ -28,11 +28,23 @@ UPDATE_INTERVAL_S = 1.0
 """Seconds between two updates of `arena status --watch`."""
 
 
-def status(data: Path, *, watch: bool, to_json: bool) -> None:
-    """Print the state of the server that runs on a data folder. Raise `Fault` if none runs."""
+def status(data: Path, bot: str | None, *, watch: bool, to_json: bool) -> None:
+    """Print the state of the server that runs on a data folder, or of one bot there and why its seeks wait. Raise
+    `Fault` if no server runs, or if the bot is not connected.
+    """
     if watch and (to_json or not sys.stdout.isatty()):
         raise UsageFault("--watch needs a terminal, without --json: repeat the command instead")
-    if to_json:
+    if watch and bot is not None:
+        raise UsageFault("--bot shows the present state once: leave --watch out")
+    if bot is not None:
+        found = ask_server(data, StatusRequest(bot=bot), ServerStatus)
+        if not found.bots:
+            raise ArenaFault(f"{bot} is not connected" + (" to this node" if len(found.nodes) > 1 else ""))
+        if to_json:
+            print_document(found)
+        else:
+            say("\n".join(bot_lines(found.bots[0], datetime.fromisoformat(found.at))))
+    elif to_json:
         print_document(ask_server(data, StatusRequest(most=MAX_ENTRIES), ServerStatus))
     elif watch:
         try:
@@ -85,6 +97,14 @@ def status_lines(status: ServerStatus, max_rows: int, width: int) -> list[str]:
     if status.failures:
         lines += ["", *_failures(status.failures[:MAX_FAILURES], now, width)]
     return lines
+
+
+def bot_lines(bot: BotStatus, now: datetime) -> list[str]:
+    """Return lines about a bot: what it plays, and for each seek why it waits."""
+    matches = format_count(bot.playing, "match", "matches")
+    seeks = [f"{_describe_seek(seek)}, {_format_duration(seek.seconds)}: {seek.reason}" for seek in bot.seeks]
+    first = f"{bot.bot} is online for {_format_age(now, bot.since)} and plays {matches}"
+    return [first, *(seeks or ["it seeks no match"])]
 
 
 def _bots(bots: Sequence[BotStatus], now: datetime, width: int) -> list[str]:

@@ -1,4 +1,6 @@
-"""The log of a lobby: its events as lines of JSON. A lobby that gets the same events again returns the same effects."""
+"""The log of a lobby: a line of JSON for its start, then one for each event. A lobby that gets the same events again
+returns the same effects.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,18 @@ from msgspec import Struct
 from arena.lobby.effects import LobbyEffect
 from arena.lobby.events import LobbyEvent
 from arena.lobby.lobby import Lobby
+from arena.lobby.policy import LobbyPolicy
+
+
+class LobbyLogStart(Struct, frozen=True):
+    """The first line of a log: the digest of the sources of bot-arena, the policy of the lobby, and the same instant by
+    two clocks: `at` as a timestamp, `now` by the clock of the entries, in seconds.
+    """
+
+    sources: str
+    policy: LobbyPolicy
+    at: str
+    now: float
 
 
 class LobbyLogEntry(Struct, frozen=True):
@@ -26,15 +40,23 @@ class LobbyLogEntry(Struct, frozen=True):
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(LobbyLogEntry)
+_start_decoder = msgspec.json.Decoder(LobbyLogStart)
 
 
-def encode_entry(entry: LobbyLogEntry) -> bytes:
-    """Return an entry as a line."""
-    return _encoder.encode(entry) + b"\n"
+def encode_line(content: LobbyLogStart | LobbyLogEntry) -> bytes:
+    """Return a line of a log."""
+    return _encoder.encode(content) + b"\n"
+
+
+def decode_start(line: bytes) -> LobbyLogStart:
+    """Return the content of a log's first line. Raise `msgspec.MsgspecError`."""
+    return _start_decoder.decode(line)
 
 
 def replay(lines: Iterable[bytes], lobby: Lobby) -> Iterator[tuple[LobbyLogEntry, list[LobbyEffect]]]:
-    """Feed the events of a log to a new lobby with the same policy. Yield each entry with the effects."""
+    """Feed the events of a log, the lines after the first, to a new lobby with the same policy. Yield each entry with
+    the effects. Raise `msgspec.MsgspecError`.
+    """
     for line in lines:
         entry = _decoder.decode(line)
         yield entry, lobby.receive(entry.event, entry.now, entry.make_rng())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.operator.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from machine.timestamps import utc_now
+from protocol.names import fold_name
 
 if TYPE_CHECKING:
     from arena.host.session import ClientSession
@@ -26,15 +27,21 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
     """Yield the handler of `StatusRequest`."""
 
     async def status(request: StatusRequest, tell: SendEvent) -> ServerStatus:
-        sessions = sorted(arena.host.clients.sessions.values(), key=lambda session: session.key)
+        connected = arena.host.clients.sessions
+        asked = None if request.bot is None else fold_name(request.bot)
+        shown = [session for session in connected.values() if asked in (None, session.key)]
+        reasons = {} if asked is None else arena.lobby.explain(asked, arena.host.clients.now())
         runners = arena.host.clients.runners.values()
         encryption = arena.host.listener.encryption
         ending = None if encryption is None else encryption.expiry_warning(time.time())
         return ServerStatus(
             at=utc_now(),
             held=arena.host.health.reason,
-            connected=len(sessions),
-            bots=[_bot_status(arena, session) for session in sessions[: request.most]],
+            connected=len(connected),
+            bots=[
+                _bot_status(arena, session, reasons)
+                for session in sorted(shown, key=lambda session: session.key)[: request.most]
+            ],
             under_way=len(runners),
             matches=[
                 MatchStatus(
@@ -61,7 +68,7 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
     yield OperationHandler(StatusRequest, status)
 
 
-def _bot_status(arena: Arena, session: ClientSession) -> BotStatus:
+def _bot_status(arena: Arena, session: ClientSession, reasons: Mapping[str, str]) -> BotStatus:
     return BotStatus(
         bot=session.bot or "",
         version=session.version,
@@ -69,12 +76,12 @@ def _bot_status(arena: Arena, session: ClientSession) -> BotStatus:
         address=session.connection.address,
         since=session.connected_at,
         playing=len(arena.host.clients.matches_of(session.key)),
-        seeks=[_seek_status(seek) for seek in arena.lobby.seeks_of(session.key)],
+        seeks=[_seek_status(seek, reasons.get(seek.id)) for seek in arena.lobby.seeks_of(session.key)],
         pace_s=ceil(arena.lobby.rate_delay_s(session.key, arena.host.clients.now())),
     )
 
 
-def _seek_status(seek: ActiveSeek) -> SeekStatus:
+def _seek_status(seek: ActiveSeek, reason: str | None) -> SeekStatus:
     spec = seek.spec
     return SeekStatus(
         game=spec.game,
@@ -84,4 +91,5 @@ def _seek_status(seek: ActiveSeek) -> SeekStatus:
         private=seek.private,
         opponents=sorted(seek.opponents),
         seconds=round(asyncio.get_running_loop().time() - seek.since, 1),
+        reason=reason,
     )

@@ -15,13 +15,18 @@ MAX_ENTRIES = 1_000_000
 
 
 class StatusRequest(Request, frozen=True, tag="status"):
-    """Ask for the server's state, with at most `most` bots, matches and failures."""
+    """Ask for the server's state, with at most `most` bots, matches and failures. If `bot` is given, list only this
+    bot, and say why its seeks wait.
+    """
 
     most: Annotated[int, Meta(ge=0, le=MAX_ENTRIES)] = 20
+    bot: str | None = None
 
 
 class SeekStatus(Struct, frozen=True, kw_only=True):
-    """A seek of a bot, and the seconds that it has waited. `preset` is None if the seek has a custom config."""
+    """A seek of a bot, and the seconds that it has waited. `preset` is None if the seek has a custom config. If the
+    request names the bot, `reason` says why the seek waits.
+    """
 
     game: str
     preset: str | None
@@ -30,6 +35,7 @@ class SeekStatus(Struct, frozen=True, kw_only=True):
     opponents: list[str]
     seconds: float
     private: bool = False
+    reason: str | None = None
 
 
 class BotStatus(Struct, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ from arena.lobby.effects import (
 )
 from arena.lobby.events import LobbyEvent
 from arena.lobby.lobby import Lobby
-from arena.lobby.log import LobbyLogEntry, encode_entry
+from arena.lobby.log import LobbyLogEntry, encode_line
 from arena.server.bot_loader import BotLoader
 from arena.server.match_headers import MatchHeaders
 from arena.server.nodes import SingleNode
@@ -45,13 +45,16 @@ from protocol.messages import ClientMessage, Seek, Unseek, Unseeked
 MAX_LOOKUPS = 16
 """Maximum number of names that are looked up at the same time. Further names count as registered."""
 
+MAX_LOG_BYTES = 2**28
+"""Maximum size of the entries in a pairing log."""
+
 log = logging.getLogger("arena.server")
 
 
 class LobbyRunner:
     """The lobby of a server, with its timer and its source of randomness. Seeks start no match while the host has a
     fault or the node drains. `drained` is set when the server has drained and must stop.
-    The events are written to `log_file` (see arena/lobby/log.py) if it is given.
+    The events are written to `log_file` (see arena/lobby/log.py) if it is given, until it has `MAX_LOG_BYTES`.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class LobbyRunner:
     ) -> None:
         self._drained = drained
         self._log = log_file
+        self._log_bytes = 0
         self.lobby = lobby
         self._host = host
         self._headers = headers
@@ -93,10 +97,25 @@ class LobbyRunner:
         now, rng = self._loop.time(), self._rng
         if self._log is not None:
             entry = LobbyLogEntry(now, secrets.randbits(64), event)
-            self._log.write(encode_entry(entry))
+            self._append_to_log(entry)
             rng = entry.make_rng()
         for effect in self.lobby.receive(event, now, rng):
             _PERFORMERS[type(effect)](self, effect)
+
+    def _append_to_log(self, entry: LobbyLogEntry) -> None:
+        """Write an entry to the log. End the log if it is full or can't be written."""
+        assert self._log is not None
+        line = encode_line(entry)
+        self._log_bytes += len(line)
+        if self._log_bytes > MAX_LOG_BYTES:
+            log.warning("the pairing log is full: it ends here, and a new one begins with the next start")
+            self._log = None
+            return
+        try:
+            self._log.write(line)
+        except OSError as exc:
+            log.warning("the pairing log can't be written, and ends here: %s", exc.strerror)
+            self._log = None
 
     def handle(self, session: ClientSession, message: ClientMessage) -> None:
         """Handle a `seek` or `unseek` message. Raise a `BotFault` if the client must not send it."""

@@ -39,7 +39,7 @@ from arena.lobby.events import (
     SeekWithdrawn,
 )
 from arena.lobby.lobby import DRAIN_CANCELLED_MESSAGE, DRAINING_MESSAGE, Lobby
-from arena.lobby.log import LobbyLogEntry, encode_entry, replay
+from arena.lobby.log import LobbyLogEntry, encode_line, replay
 from arena.lobby.policy import LobbyPolicy
 from arena.lobby.suspensions import pause_message
 from protocol.messages import Error, Seek, Unseeked
@@ -337,7 +337,7 @@ def test_a_log_that_is_replayed_gives_the_same_effects() -> None:
     events: list[LobbyEvent] = [BotJoined("ann", 2, ADDRESS), placed(), MatchAdded("m", ("ann",)), DrainStarted()]
     for number, event in enumerate(events):
         entry = LobbyLogEntry(float(number), number, event)
-        lines.append(encode_entry(entry))
+        lines.append(encode_line(entry))
         effects.append((entry, board.lobby.receive(event, entry.now, entry.make_rng())))
     assert list(replay(lines, Lobby(LobbyPolicy(rated_per_pair=1)))) == effects
 

@@ -115,21 +115,39 @@ async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) ->
 
 async def test_the_command_asks_the_server_of_the_data_folder(tmp_path: Path) -> None:
     async with (
-        serving(tmp_path) as served,
+        serving(tmp_path, "--pairing-log") as served,
         connect(served.url, subprotocols=[Subprotocol("arena.v1.json")]) as wire,
     ):
-        await wire.send('{"type":"hello","bot":"ann","version":"7"}')
+        await wire.send('{"type":"hello","bot":"Ann","version":"7"}')
+        await wire.recv()
+        await wire.send('{"type":"seek","id":"s","game":"nim","opponent":"bob"}')
+        await wire.send('{"type":"seeks"}')
         await wire.recv()
         done = await asyncio.to_thread(run, "arena", "status", "--data", str(tmp_path))
         assert (done.returncode, done.stderr) == (0, "")
         assert "1 bot online, 0 matches under way" in done.stdout
         data = await asyncio.to_thread(run, "arena", "status", "--json", "--data", str(tmp_path))
         assert json.loads(data.stdout)["bots"][0]["version"] == "7"
+        why = await asyncio.to_thread(run, "arena", "status", "--bot", "ann", "--data", str(tmp_path))
+        assert why.stdout.splitlines()[1].endswith(" s: bob is not connected"), why.stdout
+        nobody = await asyncio.to_thread(run, "arena", "status", "--bot", "zoe", "--data", str(tmp_path))
+        assert (nobody.returncode, nobody.stderr) == (1, "arena: zoe is not connected\n")
+    told = call("arena", "pairing", "ANN", "--data", str(tmp_path)).out
+    assert [line[21:] for line in told.splitlines()] == [
+        "connected from 127.0.0.1, with 1 slot",
+        "seeks a match of nim",
+        "waits: bob is not connected",
+        "disconnected",
+    ]
 
 
 @pytest.mark.parametrize(
     ("options", "code", "text"),
-    [([], 1, "no server runs on"), (["--watch"], 2, "--watch needs a terminal")],
+    [
+        ([], 1, "no server runs on"),
+        (["--watch"], 2, "--watch needs a terminal"),
+        (["--bot", "ann"], 1, "no server runs on"),
+    ],
 )
 def test_without_a_server_or_a_terminal_it_says_so(tmp_path: Path, options: list[str], code: int, text: str) -> None:
     done = call("arena", "status", *options, "--data", str(tmp_path))
