@@ -373,7 +373,7 @@ class SeekPairing:
         seeks. Return None if there are too few.
         """
         spec, group = seek.spec, [seek]
-        for opponent in seek.opponents:
+        for opponent in sorted(seek.opponents):  # the order of a set differs between processes
             answer = self.index.find_answer(spec, opponent, frozenset((seek.key, *seek.opponents)))
             if answer is None:
                 return None

@@ -331,6 +331,18 @@ def test_names_that_turn_out_to_be_unknown_are_marked_in_the_list_until_their_bo
     assert board.lobby.list_seeks("ann")[0].unknown == []
 
 
+def test_the_bots_that_a_seek_names_are_seated_in_the_order_of_their_names() -> None:
+    others = ["eve", "bob", "dan", "fay", "cid"]
+    board = SeekBoard()
+    board.join("ann", *others)
+    for bot in others:
+        board.campaign(bot, *({"ann", *others} - {bot}), players=6)
+    board.campaign("ann", *others, players=6)
+    board.advance(5.0)
+    (start,) = board.started
+    assert list(start.bots[1:]) == sorted(set(start.bots) - {start.bots[0]})
+
+
 def test_a_log_that_is_replayed_gives_the_same_effects() -> None:
     board = SeekBoard()
     lines, effects = [], []
