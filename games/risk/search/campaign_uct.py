@@ -24,9 +24,11 @@ from games.risk.search.flat_campaign import (
     UNITS_TO_PLACE,
     apply_move,
     attack,
+    end_turn,
     first_place_share,
     income,
     make_campaign_state,
+    place_units,
 )
 from games.risk.search.flat_position import (
     BORDER_COUNT,
@@ -192,8 +194,10 @@ def apply_decision(board: Any, state: Any, odds: Any, decision: int) -> None:
     source, target, units = decode_decision(board, state, odds, decision)
     if target != NO_CELL:
         attack(board, state, source, target, units)
+    elif source != NO_CELL:
+        place_units(board, state, source, units)
     else:
-        apply_move(board, state, source, target, units, 0)
+        end_turn(board, state)
 
 
 @compiled

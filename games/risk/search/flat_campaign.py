@@ -39,7 +39,7 @@ from games.risk.search.flat_position import (
     territory_of,
 )
 from games.risk.search.work_buffers import make_random_numbers
-from machine.compiled import compiled, entry
+from machine.compiled import compiled, entry, inlined
 from machine.generator import DRAW_RANGE, FIRST_SLOT, SECOND_SLOT, draw, seed_state
 
 SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, SNAKE, KEYS, TURN_KEYS = range(FIRST_OWN_INDEX, FIRST_OWN_INDEX + 8)
@@ -161,15 +161,14 @@ def round_key(board: Any, state: Any) -> int:
     return board[board[TURN_KEYS] + ROUND_KEYS + state[ROUND]]  # type: ignore[no-any-return]
 
 
-@compiled
+@inlined
 def set_cell_and_key(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
     """Set a territory's owner and troops by `set_cell`, and update the search key if `board` has keys."""
     if board[KEYS]:
         state[KEY] ^= cell_key(board, state, at)
-        set_cell(board, state, at, owner, troops)
+    set_cell(board, state, at, owner, troops)
+    if board[KEYS]:
         state[KEY] ^= cell_key(board, state, at)
-    else:
-        set_cell(board, state, at, owner, troops)
 
 
 def _round_thresholds() -> tuple[int, ...]:
@@ -257,18 +256,16 @@ def end_turn(board: Any, state: Any) -> None:
 @compiled
 def apply_battle(board: Any, state: Any, at: int, to: int, units: int, left: int) -> None:
     """Apply the battle result `left`, in the form that `fight` returns. After the last attack the turn passes."""
-    loser = state[to + OWNER]
-    set_cell_and_key(board, state, at, state[TURN], state[at + TROOPS] - units)
+    seat, loser = state[TURN], state[to + OWNER]
+    owner, rest = (seat, left) if left > 0 else (loser, -left)
+    set_cell_and_key(board, state, at, seat, state[at + TROOPS] - units)
+    set_cell_and_key(board, state, to, owner, rest)
     state[ATTACKS_LEFT] -= 1
-    if left > 0:
-        set_cell_and_key(board, state, to, state[TURN], left)
-        if state[TERRITORIES_OF_SEAT + loser] == 0 and state[IS_IN_GAME + loser]:
-            state[IS_IN_GAME + loser] = 0
-            state[ACTIVE] -= 1
-            if state[ACTIVE] == 1:
-                state[OVER] = 1
-    else:
-        set_cell_and_key(board, state, to, loser, -left)
+    if owner == seat and state[TERRITORIES_OF_SEAT + loser] == 0 and state[IS_IN_GAME + loser]:
+        state[IS_IN_GAME + loser] = 0
+        state[ACTIVE] -= 1
+        if state[ACTIVE] == 1:
+            state[OVER] = 1
     if state[ATTACKS_LEFT] == 0 and not state[OVER]:
         end_turn(board, state)
 

@@ -17,7 +17,7 @@ from games.risk.evaluation import FEATURES_BOUND, breadth_first_pairs, unam_boun
 from games.risk.rules.board import Board
 from games.risk.rules.campaign import MAX_PLAYERS
 from games.risk.rules.duel import NO_OWNER
-from machine.compiled import compiled, entry, ints, zeros
+from machine.compiled import compiled, entry, inlined, ints, zeros
 from machine.generator import SECOND_SLOT
 
 NO_EVALUATION, FEATURES, UNAM, OUTLOOK = range(4)
@@ -278,7 +278,7 @@ def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
         _update_border_sums(board, state, at, was, before)
 
 
-@compiled
+@inlined
 def _update_border_sums(board: Any, state: Any, at: int, was: int, before: int) -> None:
     """Update the sums over enemy neighbours, from which features are computed, after a change of the cell `at`. Before
     the change, it belonged to `was` and had `before` troops.

@@ -41,7 +41,7 @@ from games.risk.search.flat_position import (
     change_owner,
     territory_of,
 )
-from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
+from machine.compiled import HAS_NUMBA, compiled, entry, floats, inlined, ints, zeros
 from protocol.dice import Dice
 
 TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN, FEAR = range(9)
@@ -82,7 +82,7 @@ def unit_weight(state: Any) -> float:
     return min(1.0, (1 + state[ALL_TROOPS] - held) / (1 + state[UNITS_TO_PLACE] + held))  # type: ignore[no-any-return]
 
 
-@compiled
+@inlined
 def attack_gain(
     board: Any, state: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
 ) -> tuple[float, float, float]:
