@@ -27,7 +27,7 @@ from arena.lobby.seeks import (
     standing_pool,
     with_rating,
 )
-from machine.token_bucket import TokenBucket
+from machine.keyed_limiter import KeyedLimiter, TokenBucket
 
 
 class PoolMembers:
@@ -75,7 +75,8 @@ class SeekPairing:
         self._roster = roster
         self._known = known_bots
         per_hour = policy.max_matches_per_hour
-        self._rate = TokenBucket(min(policy.rate_burst_matches, per_hour), per_hour / 3600) if per_hour else None
+        rate = TokenBucket(min(policy.rate_burst_matches, per_hour), per_hour / 3600) if per_hour else None
+        self._rate = None if rate is None else KeyedLimiter(rate)
         """The rate limit on ladder matches of each bot, if there is one."""
         self.due: float | None = None
         """The time of the next step; None while there is nothing to pair."""
@@ -171,7 +172,7 @@ class SeekPairing:
         self._known.uncount_encounter(_encounter_pool(pending.group), [seek.key for seek in pending.group])
         for bot in pending.paced:
             if self._rate is not None:
-                self._rate.give_back(bot)
+                self._rate.undo(bot)
         return [effect for seek in pending.group for effect in self.activate(seek, now)] if seeks_again else []
 
     def rate_delay_s(self, bot: str, now: float) -> float:
@@ -180,7 +181,7 @@ class SeekPairing:
 
     def rate_wait_s(self, bot: str, now: float) -> float:
         """Return the seconds until a bot may start its next ladder match; 0 if it may now."""
-        return 0.0 if self._rate is None else self._rate.seconds_until_token(bot, now)
+        return 0.0 if self._rate is None else self._rate.wait_s(bot, now)
 
     def reschedule(self, now: float) -> None:
         """Schedule another pairing round, because matches may have become possible."""
@@ -297,7 +298,7 @@ class SeekPairing:
 
     def _must_wait(self, bots: Iterable[str]) -> bool:
         """Return whether the rate limit delays one of the bots."""
-        return self._rate is not None and any(self._rate.seconds_until_token(bot, self._now) for bot in bots)
+        return self._rate is not None and any(self._rate.wait_s(bot, self._now) for bot in bots)
 
     def _may_begin(self, bot: str) -> bool:
         """Return whether a ladder match may start for a bot now."""

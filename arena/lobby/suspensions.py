@@ -8,7 +8,7 @@ from itertools import islice
 from math import ceil
 
 from arena.lobby.policy import LobbyPolicy
-from machine.failure_backoff import FailureBackoff
+from machine.keyed_limiter import FailureBackoff, KeyedLimiter
 
 
 def pause_message(seconds: float) -> str:
@@ -27,9 +27,9 @@ class Suspensions:
         self._trusted: dict[str, None] = {}
         """The trusted bots, in the order in which they were last ready for a match."""
         self._max_trusted = policy.max_trusted_bots
-        ttl_s = policy.missed_match_ttl_s
-        self._bots = FailureBackoff(policy.max_pause_s, policy.first_pause_s, failure_ttl_s=ttl_s)
-        self._addresses = FailureBackoff(policy.max_address_pause_s, policy.first_pause_s, failure_ttl_s=ttl_s)
+        pauses = FailureBackoff(policy.max_pause_s, policy.first_pause_s, failure_ttl_s=policy.missed_match_ttl_s)
+        self._bots = KeyedLimiter(pauses)
+        self._addresses = KeyedLimiter(pauses._replace(max_wait_s=policy.max_address_pause_s))
         self._untrusted_in_match: dict[str, str] = {}
         """The address of each untrusted bot in a match, by folded bot name."""
         self._matches_by_address: Counter[str] = Counter()
@@ -84,11 +84,9 @@ class Suspensions:
     def on_missed(self, bot: str, now: float) -> float:
         """Handle that a bot missed its match. Return for how many seconds it may not seek."""
         self._trusted.pop(bot, None)
-        of_address = (
-            self._addresses.add_failure(self._untrusted_in_match[bot], now) if bot in self._untrusted_in_match else 0.0
-        )
-        return max(self._bots.add_failure(bot, now), of_address)
+        of_address = self._addresses.add(self._untrusted_in_match[bot], now) if bot in self._untrusted_in_match else 0.0
+        return max(self._bots.add(bot, now), of_address)
 
     def on_played(self, bot: str) -> None:
         """Subtract 1 from the number of a bot's missed matches, because it played a match to its end."""
-        self._bots.remove_failure(bot)
+        self._bots.undo(bot)

@@ -14,6 +14,7 @@ from arena.network import admission
 from arena.network.addresses import OwnPage, can_page_connect, is_own_name, parse_networks, parse_origins
 from arena.network.admission import Access
 from arena.network.connection_limits import ConnectionBounds
+from machine.keyed_limiter import TokenBucket
 from timeouts import WITHIN, rest_of
 
 
@@ -185,9 +186,9 @@ async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(
 async def test_an_address_that_connects_without_end_is_refused_without_a_word(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "ARRIVALS_PER_SECOND", 0.01)
+    monkeypatch.setattr(admission, "ARRIVALS_RATE", TokenBucket(burst=2, per_second=0.01))
     served = await serve(access=Access(bounds=ConnectionBounds(per_address=2)))
-    for _ in range(4 + admission.ARRIVALS_BURST):
+    for _ in range(2 + 4):
         await (await served.connect()).wire.close()
     with pytest.raises((ConnectionError, InvalidMessage)):
         await served.connect()

@@ -124,11 +124,11 @@ async def test_who_has_many_incidents_keeps_the_disk_busy_no_longer(
         keeper.note_incident("ann", 4000, str(number))
     keeper.note_incident("bob", 4000, "his own")
     await keeper.close()
-    assert len(await noted(served, "ann")) == event_log.BOT_INCIDENTS_BURST
+    assert len(await noted(served, "ann")) == event_log.BOT_INCIDENTS_RATE.burst
     assert [one.text for one in await noted(served, "bob")] == ["his own"]
     for number in range(1000):
         keeper.note_incident(f"stranger-{number}", 4000, "")
-    assert len(keeper._recording) == event_log.INCIDENTS_BURST - event_log.BOT_INCIDENTS_BURST - 1
+    assert len(keeper._recording) == event_log.INCIDENTS_RATE.burst - event_log.BOT_INCIDENTS_RATE.burst - 1
     await keeper.close()
 
 

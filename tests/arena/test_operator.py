@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from arena.network.admission import ARRIVALS_BURST, OPERATOR_SUBPROTOCOL, Access
+from arena.network.admission import ARRIVALS_RATE, OPERATOR_SUBPROTOCOL, Access
 from arena.network.binding import bind_sockets, port_of
 from arena.network.connection_limits import ConnectionBounds
 from arena.operations.administration import all_handlers
@@ -35,7 +35,7 @@ from arena.runs.play_request import PlayReply, PlayRequest
 from arena.store.annulment import AnnulmentOutcome
 from arena.store.database_url import open_database_url
 from certificates import make
-from machine.failure_backoff import FREE_FAILURES
+from machine.keyed_limiter import WRONG_TOKEN_BACKOFF
 from processes import REPOSITORY, run, serving
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, UsageFault
@@ -219,7 +219,7 @@ async def test_what_goes_on_while_it_is_heard_ends_when_its_operator_leaves(serv
 async def test_wrong_tokens_are_refused_and_after_many_the_right_one_still_comes_in(serve: Any) -> None:
     served = await operated(serve)
     assert await refused(served, None) == (401, _wrong())
-    for _ in range(FREE_FAILURES):
+    for _ in range(WRONG_TOKEN_BACKOFF.free_failures):
         assert (await refused(served, "sécret"))[0] == 401
     status, text = await refused(served, "wrong")
     assert (status, text[:46]) == (429, "too many wrong tokens came from 127.0.0.1: try")
@@ -261,11 +261,11 @@ async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_soc
     url = f"ws://127.0.0.1:{port_of([own])}"
     await served.arena.host.listener.add_socket(own, "the operator", operators_only=True)
     await served.enter("ann")
-    for _ in range(FREE_FAILURES + 2):
+    for _ in range(WRONG_TOKEN_BACKOFF.free_failures + 2):
         with pytest.raises(TokenRefused):
             async with connect_to_url(url, "wrong"):
                 pass
-    for _ in range(ARRIVALS_BURST + 2 * bounds.per_address):
+    for _ in range(ARRIVALS_RATE.burst + 2 * bounds.per_address):
         _, writer = await asyncio.open_connection("127.0.0.1", port_of([own]))
         writer.close()
     async with connect_to_url(url, TOKEN) as operator, connect_to_url(url, TOKEN):

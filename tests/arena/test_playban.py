@@ -11,7 +11,6 @@ from arena.host.timeouts import HostTimeouts
 from arena.lobby.events import BotLeft
 from arena.lobby.policy import LobbyPolicy
 from arena.lobby.suspensions import Suspensions, pause_message
-from machine.failure_backoff import FailureBackoff
 from protocol.messages import Clock
 from seek_board import SeekBoard
 from virtual_time import advance
@@ -27,17 +26,6 @@ POLICY = LobbyPolicy()
 @pytest.fixture
 def suspensions() -> Suspensions:
     return Suspensions(POLICY)
-
-
-def test_a_match_played_makes_good_for_one_that_was_missed_and_shortens_no_pause() -> None:
-    pauses = FailureBackoff(POLICY.max_pause_s, POLICY.first_pause_s)
-    assert [pauses.add_failure("ann", 0.0) for _ in range(8)] == [10, 20, 40, 80, 160, 320, 600, 600]
-    pauses.remove_failure("ann")
-    pauses.remove_failure("nobody")
-    assert (pauses.wait_s("ann", 599.0), pauses.wait_s("nobody", 599.0)) == (1, 0)
-    for _ in range(7):
-        pauses.remove_failure("ann")
-    assert (pauses.wait_s("ann", 0.0), pauses.add_failure("ann", 0.0)) == (0, POLICY.first_pause_s)
 
 
 def test_a_pause_is_told_in_whole_seconds() -> None:
