@@ -18,7 +18,6 @@ from arena.lobby.policy import LobbyPolicy
 from arena.lobby.roster import Roster
 from arena.lobby.seeks import (
     ActiveSeek,
-    FairSeekQueue,
     MatchSpec,
     SeekIndex,
     agreed_spec,
@@ -27,6 +26,7 @@ from arena.lobby.seeks import (
     standing_pool,
     with_rating,
 )
+from machine.fair_queue import FairQueue
 from machine.keyed_limiter import KeyedLimiter, TokenBucket
 
 
@@ -85,7 +85,7 @@ class SeekPairing:
         self.index = SeekIndex()
         """The active seeks."""
         self._pool_members = PoolMembers()
-        self._new = FairSeekQueue()
+        self._new: FairQueue[str, ActiveSeek] = FairQueue()
         """Seeks that no pairing round has examined yet. A round looks for a partner by name for each of them (see
         `_pair_new`). Two examined seeks are not compared again: no match by name between them could start.
         """
@@ -97,7 +97,7 @@ class SeekPairing:
         """Examined ladder seeks that wait for similar seeks and may not be paired with open seeks yet, oldest first.
         After `open_fallback_delay_s`, they move to `_open_queues`.
         """
-        self._open_queues: defaultdict[str, FairSeekQueue] = defaultdict(FairSeekQueue)
+        self._open_queues: defaultdict[str, FairQueue[str, ActiveSeek]] = defaultdict(FairQueue)
         """The seeks that wait to be paired with open seeks, by game. The key "" has the seeks that name opponents, and
         may wait for these instead.
         """
@@ -118,7 +118,7 @@ class SeekPairing:
         """Make a seek active."""
         self.index.add(seek)
         self.seeking[seek.spec.game, seek.spec.open] += 1
-        self._new.add(seek)
+        self._new.add(seek.key, seek)
         if seek.is_ladder_seek and not seek.is_person:
             self._pool_members.record(seek.key, seek.spec)
         self._schedule(now + self._policy.new_seek_delay_s)
@@ -186,7 +186,7 @@ class SeekPairing:
     def reschedule(self, now: float) -> None:
         """Schedule another pairing round, because matches may have become possible."""
         for seek in self._postponed:
-            self._new.add(seek)
+            self._new.add(seek.key, seek)
         self._postponed.clear()
         if self._next_round(now) is not None:
             self._schedule(now)
@@ -212,7 +212,7 @@ class SeekPairing:
         self._round, self.due = steps, now
         return effects
 
-    def _open_queue_of(self, seek: ActiveSeek) -> FairSeekQueue:
+    def _open_queue_of(self, seek: ActiveSeek) -> FairQueue[str, ActiveSeek]:
         return self._open_queues["" if seek.opponents else seek.spec.game]
 
     def _schedule(self, at: float) -> None:
@@ -232,7 +232,7 @@ class SeekPairing:
             due.append(next(iter(self._waiting_for_similar)).since + policy.open_fallback_delay_s)
         return max(now + policy.new_seek_delay_s, min(due)) if due else None
 
-    def _open_queues_with_candidates(self) -> Iterator[FairSeekQueue]:
+    def _open_queues_with_candidates(self) -> Iterator[FairQueue[str, ActiveSeek]]:
         """Yield the open queues with seeks that might be paired now. Leave out the queues of games that have no open
         seeks.
         """
@@ -267,7 +267,7 @@ class SeekPairing:
             and (first := next(iter(self._waiting_for_similar))).since + self._policy.open_fallback_delay_s <= now
         ):
             del self._waiting_for_similar[first]
-            self._open_queue_of(first).add(first)
+            self._open_queue_of(first).add(first.key, first)
         queues = list(self._open_queues_with_candidates())
         if not queues or now < self._last_fill + self._policy.open_pairing_interval_s:
             return
@@ -281,7 +281,7 @@ class SeekPairing:
                 group = self._find_group(seek) if self._has_waited(seek) else ()
                 effects = self._try_start(group) if group else []
                 if not effects:
-                    queue.add(seek)
+                    queue.add(seek.key, seek)
                     failed += group is None
                 yield effects
 
@@ -309,7 +309,7 @@ class SeekPairing:
         start their match. Return the partner, if there is one, and the effects.
         """
         if seek.opponents and seek.spec.seats > 2:
-            self._open_queue_of(seek).add(seek)
+            self._open_queue_of(seek).add(seek.key, seek)
             return None, []
         other = self.index.find_partner(seek, functools.partial(self._may_meet, seek))
         effects = [] if other is None else self._try_start((seek, other))
@@ -318,7 +318,7 @@ class SeekPairing:
         if not effects and other is not None:
             for one in (seek, other):
                 if one.opponents and not self._may_take(one, seek, other):
-                    self._open_queue_of(one).add(one)
+                    self._open_queue_of(one).add(one.key, one)
             self._postponed[seek] = None
         return other, effects
 

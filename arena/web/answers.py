@@ -163,7 +163,7 @@ class _StreamingResponse(Response):
         except ClientDisconnect:
             pass
         finally:
-            self._scheduler.leave(self._address, place)
+            self._scheduler.leave(place)
 
     async def _answer(self, request: Request, send: Send) -> None:
         long, head, begin = self._streamed, self._head, self._made

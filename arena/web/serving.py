@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arena.web.turns import FairTaskQueue
+from machine.fair_queue import FairQueue
 
 QUICK_THREADS = 4
 """Number of quick answers that are produced at the same time."""
@@ -25,10 +26,10 @@ and buffers.
 
 
 class HeldAnswer:
-    """The memory held for one answer, and the callback that cuts it off."""
+    """An answer for which memory is held, and the callback that cuts it off."""
 
-    def __init__(self, held: int, cut: Callable[[], object]) -> None:
-        self.held, self.cut_off, self.was_cut = held, cut, False
+    def __init__(self, cut: Callable[[], object]) -> None:
+        self.cut_off, self.was_cut = cut, False
 
 
 class AnswerScheduler:
@@ -37,8 +38,8 @@ class AnswerScheduler:
     def __init__(self) -> None:
         self.quick = FairTaskQueue(QUICK_THREADS, 1000, 1000)  # the server accepts no more than 1000 connections
         self.long = FairTaskQueue(LONG_THREADS, MAX_LONG_PER_ADDRESS, MAX_LONG)
-        self._places: dict[str, list[HeldAnswer]] = {}
-        self._held = 0
+        self._held: FairQueue[str, HeldAnswer] = FairQueue()
+        """The answers by address. The weight of each is the memory that is held for it, in bytes."""
 
     def enter(self, address: str, held: int, cut: Callable[[], object]) -> HeldAnswer:
         """Count the memory that is held for a new answer. The scheduler calls `cut` if it cuts the answer off.
@@ -46,24 +47,17 @@ class AnswerScheduler:
         While all answers together hold more than `MAX_HELD_BYTES`, cut off the oldest answer of the address that holds
         most, but never the new one.
         """
-        place = HeldAnswer(max(held, MIN_HELD_BYTES), cut)
-        self._places.setdefault(address, []).append(place)
-        self._held += place.held
-        while self._held > MAX_HELD_BYTES:
-            most = max(self._places, key=lambda one: sum(place.held for place in self._places[one]))
-            oldest = self._places[most][0]
-            if oldest is place:
+        answer = HeldAnswer(cut)
+        self._held.add(address, answer, max(held, MIN_HELD_BYTES))
+        while self._held.total_weight > MAX_HELD_BYTES:
+            oldest = self._held.oldest(self._held.heaviest_key())
+            if oldest is answer:
                 break
-            self.leave(most, oldest)
+            self.leave(oldest)
             oldest.was_cut = True
             oldest.cut_off()
-        return place
+        return answer
 
-    def leave(self, address: str, answer: HeldAnswer) -> None:
+    def leave(self, answer: HeldAnswer) -> None:
         """Stop counting the memory of an answer. A second call has no effect."""
-        places = self._places.get(address, [])
-        if answer in places:
-            places.remove(answer)
-            self._held -= answer.held
-            if not places:
-                del self._places[address]
+        self._held.discard(answer)

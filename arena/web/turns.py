@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import TypeVar
@@ -11,6 +10,8 @@ from typing import TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+
+from machine.fair_queue import FairQueue
 
 T = TypeVar("T")
 RETRY_AFTER_S = 5
@@ -25,8 +26,8 @@ class FairTaskQueue:
     def __init__(self, threads: int, max_waiting_per_address: int, max_waiting: int) -> None:
         self._free = threads
         self._per_address, self._most = max_waiting_per_address, max_waiting
-        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
-        """The waiting tasks, by address. The address whose turn is next comes first."""
+        self._queue: FairQueue[str, asyncio.Future[None]] = FairQueue()
+        """The waiting tasks, by address."""
 
     async def run(
         self,
@@ -64,34 +65,23 @@ class FairTaskQueue:
             raise
 
     async def _wait(self, address: str, *, begun: bool) -> None:
-        line = self._queues.get(address, deque())
         if not begun:
-            if len(line) >= self._per_address:
-                raise refuse(HTTPStatus.TOO_MANY_REQUESTS, f"{len(line)} requests of {address} wait for an answer")
-            if (waiting := sum(map(len, self._queues.values()))) >= self._most:
+            if (waiting := self._queue.weight(address)) >= self._per_address:
+                raise refuse(HTTPStatus.TOO_MANY_REQUESTS, f"{waiting} requests of {address} wait for an answer")
+            if (waiting := len(self._queue)) >= self._most:
                 raise refuse(HTTPStatus.SERVICE_UNAVAILABLE, f"{waiting} requests wait for an answer")
-        self._queues[address] = line
         turn = asyncio.get_running_loop().create_future()
-        line.append(turn)
+        self._queue.add(address, turn)
         try:
             await turn
         except asyncio.CancelledError:
-            if turn in line:
-                line.remove(turn)
-                if not line:
-                    del self._queues[address]
-            elif not turn.cancelled():  # the turn had come already
+            if not self._queue.discard(turn) and not turn.cancelled():  # the turn had come already
                 self.leave()
             raise
 
     def leave(self) -> None:
         """End a turn, and start the next task of the address that has waited longest for a turn."""
-        while self._queues:
-            address = next(iter(self._queues))
-            line = self._queues.pop(address)
-            turn = line.popleft()
-            if line:
-                self._queues[address] = line
+        while (turn := self._queue.take()) is not None:
             if not turn.cancelled():  # else that task is about to be cancelled
                 turn.set_result(None)
                 return

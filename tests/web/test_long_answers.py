@@ -163,7 +163,7 @@ def test_of_answers_under_way_the_oldest_of_the_address_with_the_most_is_cut() -
         here.enter(f"10.0.0.{number // 2}", 0, partial(cut.append, str(number)))
     place = here.enter("10.0.0.1", 0, lambda: cut.append("new"))
     assert cut == ["2"]
-    here.leave("10.0.0.1", place)
+    here.leave(place)
     here.enter("10.0.1.1", 0, lambda: cut.append("last"))
     assert cut == ["2"]
 
@@ -184,19 +184,12 @@ async def stays() -> bool:
 
 async def test_addresses_take_turns_and_an_address_answers_whoever_asked_first() -> None:
     turns, done = FairTaskQueue(1, 10, 10), list[str]()
-    begun, go_on = threading.Event(), threading.Event()
-
-    def first() -> None:
-        begun.set()
-        go_on.wait(WITHIN)
-
-    waiting = [asyncio.create_task(turns.run("z", first, stays))]
-    await asyncio.to_thread(begun.wait, WITHIN)
+    await turns.enter("z", stays)
     names = ("a1", "a2", "a3", "b1", "b2", "c1")
-    waiting += [asyncio.create_task(turns.run(name[0], partial(done.append, name), stays)) for name in names]
+    waiting = [asyncio.create_task(turns.run(name[0], partial(done.append, name), stays)) for name in names]
     await asyncio.sleep(0)
-    waiting.pop(2).cancel()
-    go_on.set()
+    waiting.pop(1).cancel()
+    turns.leave()
     await asyncio.gather(*waiting)
     assert done == ["a1", "b1", "c1", "a3", "b2"]
 
