@@ -72,7 +72,7 @@ def test_who_came_in_is_in_nobodys_way() -> None:
 
 
 def test_a_proxy_has_as_many_that_wait_as_there_may_be_and_each_counts_for_its_own() -> None:
-    crowd = Crowd(waiting=3, waiting_per_address=1)
+    crowd = Crowd(waiting=4, waiting_per_address=1)
     waiting = [crowd.take(f"through {number}", "proxy", shared=True) for number in range(3)]
     assert crowd.cut == []
     waiting[0].try_admit("a")
