@@ -26,34 +26,8 @@ from arena.lobby.seeks import (
     standing_pool,
     with_rating,
 )
-from machine.fair_queue import FairQueue
+from machine.keyed_items import KeyedItems
 from machine.keyed_limiter import KeyedLimiter, TokenBucket
-
-
-class PoolMembers:
-    """Bots grouped by the kind of ladder match that each last sought."""
-
-    def __init__(self) -> None:
-        self._spec_of: dict[str, MatchSpec] = {}
-        self._by_spec: dict[MatchSpec, dict[str, None]] = {}
-
-    def record(self, bot: str, spec: MatchSpec) -> None:
-        if self._spec_of.get(bot) is not spec:
-            self.remove(bot)
-            self._spec_of[bot] = spec
-            self._by_spec.setdefault(spec, {})[bot] = None
-
-    def remove(self, bot: str) -> None:
-        spec = self._spec_of.pop(bot, None)
-        if spec is not None:
-            bots = self._by_spec[spec]
-            del bots[bot]
-            if not bots:
-                del self._by_spec[spec]
-
-    def members(self, spec: MatchSpec) -> Collection[str]:
-        """Return the bots that last sought this kind of match."""
-        return self._by_spec.get(spec, ())
 
 
 class PendingMatch(Struct, frozen=True):
@@ -84,8 +58,9 @@ class SeekPairing:
         """The number of active seeks, by game and whether they are open."""
         self.index = SeekIndex()
         """The active seeks."""
-        self._pool_members = PoolMembers()
-        self._new: FairQueue[str, ActiveSeek] = FairQueue()
+        self._pool_members: KeyedItems[MatchSpec, str] = KeyedItems()
+        """The bots by the kind of ladder match that each last sought."""
+        self._new: KeyedItems[str, ActiveSeek] = KeyedItems()
         """Seeks that no pairing round has examined yet. A round looks for a partner by name for each of them (see
         `_pair_new`). Two examined seeks are not compared again: no match by name between them could start.
         """
@@ -97,7 +72,7 @@ class SeekPairing:
         """Examined ladder seeks that wait for similar seeks and may not be paired with open seeks yet, oldest first.
         After `open_fallback_delay_s`, they move to `_open_queues`.
         """
-        self._open_queues: defaultdict[str, FairQueue[str, ActiveSeek]] = defaultdict(FairQueue)
+        self._open_queues: defaultdict[str, KeyedItems[str, ActiveSeek]] = defaultdict(KeyedItems)
         """The seeks that wait to be paired with open seeks, by game. The key "" has the seeks that name opponents, and
         may wait for these instead.
         """
@@ -120,7 +95,7 @@ class SeekPairing:
         self.seeking[seek.spec.game, seek.spec.open] += 1
         self._new.add(seek.key, seek)
         if seek.is_ladder_seek and not seek.is_person:
-            self._pool_members.record(seek.key, seek.spec)
+            self._pool_members.add(seek.spec, seek.key)
         self._schedule(now + self._policy.new_seek_delay_s)
         return [_charge(seek)]
 
@@ -154,7 +129,7 @@ class SeekPairing:
 
     def end_all(self, bot: str) -> list[LobbyEffect]:
         """End all seeks of a bot."""
-        self._pool_members.remove(bot)
+        self._pool_members.discard(bot)
         return [effect for seek in list(self.index.seeks_of(bot)) for effect in self.end(seek)]
 
     def confirm(self, match: str) -> Sequence[ActiveSeek]:
@@ -212,7 +187,7 @@ class SeekPairing:
         self._round, self.due = steps, now
         return effects
 
-    def _open_queue_of(self, seek: ActiveSeek) -> FairQueue[str, ActiveSeek]:
+    def _open_queue_of(self, seek: ActiveSeek) -> KeyedItems[str, ActiveSeek]:
         return self._open_queues["" if seek.opponents else seek.spec.game]
 
     def _schedule(self, at: float) -> None:
@@ -232,7 +207,7 @@ class SeekPairing:
             due.append(next(iter(self._waiting_for_similar)).since + policy.open_fallback_delay_s)
         return max(now + policy.new_seek_delay_s, min(due)) if due else None
 
-    def _open_queues_with_candidates(self) -> Iterator[FairQueue[str, ActiveSeek]]:
+    def _open_queues_with_candidates(self) -> Iterator[KeyedItems[str, ActiveSeek]]:
         """Yield the open queues with seeks that might be paired now. Leave out the queues of games that have no open
         seeks.
         """
@@ -446,7 +421,7 @@ class SeekPairing:
 
     def _playing(self, spec: MatchSpec) -> list[str]:
         """Return the bots that last sought this kind of match and now play; a sample if there are many of them."""
-        bots = [bot for bot in self._pool_members.members(spec) if self._roster.is_playing(bot)]
+        bots = [bot for bot in self._pool_members.items(spec) if self._roster.is_playing(bot)]
         most = self._policy.max_playing_sample
         return bots if len(bots) <= most else self._rng.sample(bots, most)
 

@@ -7,7 +7,7 @@ from itertools import islice
 from math import ceil
 
 from arena.lobby.policy import LobbyPolicy
-from machine.fair_queue import FairQueue
+from machine.keyed_items import KeyedItems
 from machine.keyed_limiter import FailureBackoff, KeyedLimiter
 
 
@@ -30,7 +30,7 @@ class Suspensions:
         pauses = FailureBackoff(policy.max_pause_s, policy.first_pause_s, failure_ttl_s=policy.missed_match_ttl_s)
         self._bots = KeyedLimiter(pauses)
         self._addresses = KeyedLimiter(pauses._replace(max_wait_s=policy.max_address_pause_s))
-        self._untrusted_in_match: FairQueue[str, str] = FairQueue()
+        self._untrusted_in_match: KeyedItems[str, str] = KeyedItems()
         """The folded names of untrusted bots in matches, by address."""
 
     def pause_s(self, bot: str, address: str, now: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from machine.fair_queue import FairQueue
+from machine.keyed_items import KeyedItems
 
 
 class ConnectionBounds(Struct, frozen=True, kw_only=True):
@@ -27,9 +27,9 @@ class ConnectionLimits:
 
     def __init__(self, bounds: ConnectionBounds) -> None:
         self.bounds = bounds
-        self.admitted: FairQueue[str, ConnectionSlot] = FairQueue()
+        self.admitted: KeyedItems[str, ConnectionSlot] = KeyedItems()
         """The slots of admitted connections, by address."""
-        self.waiting: FairQueue[str, ConnectionSlot] = FairQueue()
+        self.waiting: KeyedItems[str, ConnectionSlot] = KeyedItems()
         """The slots of connections that have not sent `hello` yet, by address."""
 
     def take(self, address: str, *, shared: bool = False) -> ConnectionSlot:
@@ -76,7 +76,7 @@ class ConnectionSlot:
         return None
 
     def change_address(self, address: str) -> None:
-        if address != self.address and self._limits.waiting.discard(self):
+        if self._limits.waiting.key_of(self) is not None:
             self._limits.waiting.add(address, self)
         self.address = address
 

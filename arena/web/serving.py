@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arena.web.turns import FairTaskQueue
-from machine.fair_queue import FairQueue
+from machine.keyed_items import KeyedItems
 
 QUICK_THREADS = 4
 """Number of quick answers that are produced at the same time."""
@@ -38,7 +38,7 @@ class AnswerScheduler:
     def __init__(self) -> None:
         self.quick = FairTaskQueue(QUICK_THREADS, 1000, 1000)  # the server accepts no more than 1000 connections
         self.long = FairTaskQueue(LONG_THREADS, MAX_LONG_PER_ADDRESS, MAX_LONG)
-        self._held: FairQueue[str, HeldAnswer] = FairQueue()
+        self._held: KeyedItems[str, HeldAnswer] = KeyedItems()
         """The answers by address. The weight of each is the memory that is held for it, in bytes."""
 
     def enter(self, address: str, held: int, cut: Callable[[], object]) -> HeldAnswer:

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from machine.fair_queue import FairQueue
+from machine.keyed_items import KeyedItems
 
 T = TypeVar("T")
 RETRY_AFTER_S = 5
@@ -26,7 +26,7 @@ class FairTaskQueue:
     def __init__(self, threads: int, max_waiting_per_address: int, max_waiting: int) -> None:
         self._free = threads
         self._per_address, self._most = max_waiting_per_address, max_waiting
-        self._queue: FairQueue[str, asyncio.Future[None]] = FairQueue()
+        self._queue: KeyedItems[str, asyncio.Future[None]] = KeyedItems()
         """The waiting tasks, by address."""
 
     async def run(

@@ -1,16 +1,16 @@
-"""A fair queue: keys, such as addresses, take turns, and the key that holds most makes room for others."""
+"""Items by key, such as the waiting tasks of each address: whose turn it is, and who makes room for others."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=Hashable)
 
 
-class FairQueue(Generic[K, T]):
-    """Items of keys, oldest first. Keys take turns, so a key with many items delays only itself. Items have weights."""
+class KeyedItems(Generic[K, T]):
+    """Items by key, oldest first. Keys take turns, so a key with many items delays only itself. Items have weights."""
 
     def __init__(self) -> None:
         self._keys: dict[T, K] = {}
@@ -23,6 +23,9 @@ class FairQueue(Generic[K, T]):
     def key_of(self, item: T) -> K | None:
         return self._keys.get(item)
 
+    def items(self, key: K) -> Collection[T]:
+        return self._weights.get(key, ())
+
     def weight(self, key: K) -> int:
         return sum(self._weights.get(key, {}).values())
 
@@ -31,12 +34,17 @@ class FairQueue(Generic[K, T]):
         return sum(map(self.weight, self._weights))
 
     def add(self, key: K, item: T, weight: int = 1) -> None:
-        """Add an item behind the other items of its key. If the key had none, it becomes the last."""
+        """Add an item behind the other items of its key, unless it is there. If the key had none, it becomes the last.
+
+        An item of another key is moved.
+        """
+        if self._keys.get(item, key) != key:
+            self.discard(item)
         self._keys[item] = key
         self._weights.setdefault(key, {})[item] = weight
 
     def discard(self, item: T) -> bool:
-        """Remove an item. Return False if it was not in the queue."""
+        """Remove an item. Return False if it is not there."""
         if item not in self._keys:
             return False
         key = self._keys.pop(item)
@@ -46,7 +54,7 @@ class FairQueue(Generic[K, T]):
         return True
 
     def take(self) -> T | None:
-        """Remove and return the next item, and move its key to the end. Return None if the queue is empty."""
+        """Remove and return the next item, and move its key to the end. Return None if there is none."""
         for key in self._weights:
             item = self.oldest(key)
             self.discard(item)
