@@ -156,16 +156,16 @@ async def test_whoever_holds_most_makes_room_for_the_newest(port: int, monkeypat
     first[1].close()
 
 
-def test_of_answers_under_way_the_oldest_of_the_address_with_the_most_is_cut() -> None:
-    cut: list[str] = []
-    here = AnswerScheduler()
-    for number in range(serving.MAX_HELD_BYTES // serving.MIN_HELD_BYTES):
-        here.enter(f"10.0.0.{number // 2}", 0, partial(cut.append, str(number)))
-    place = here.enter("10.0.0.1", 0, lambda: cut.append("new"))
-    assert cut == ["2"]
-    here.leave(place)
-    here.enter("10.0.1.1", 0, lambda: cut.append("last"))
-    assert cut == ["2"]
+async def test_of_answers_under_way_the_oldest_of_the_address_with_the_most_is_cut() -> None:
+    here, loop = AnswerScheduler(), asyncio.get_running_loop()
+    answers = [loop.create_future() for _ in range(serving.MAX_HELD_BYTES // serving.MIN_HELD_BYTES)]
+    for number, answer in enumerate(answers):
+        here.enter(f"10.0.0.{number // 2}", 0, answer)
+    here.enter("10.0.0.1", 0, new := loop.create_future())
+    assert [number for number, answer in enumerate(answers) if answer.cancelled()] == [2]
+    assert [here.leave(new), here.leave(answers[2])] == [True, False]
+    here.enter("10.0.1.1", 0, new)
+    assert sum(answer.cancelled() for answer in (*answers, new)) == 1
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
