@@ -96,8 +96,14 @@ class HttpRefusal(Struct, frozen=True):
 class Admission:
     """Admits connections, or refuses them. It calls `on_refused(address, why)` for each request that it refuses."""
 
-    def __init__(self, access: Access, on_refused: Callable[[str, str], None] = lambda address, why: None) -> None:
+    def __init__(
+        self,
+        access: Access,
+        on_refused: Callable[[str, str], None] = lambda address, why: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._on_refused = on_refused
+        self._clock = clock
         self.refusals: Counter[str] = Counter()
         """The number of refusals by HTTP status. `unanswered` counts connections dropped without an answer."""
         self.connection_limits = ConnectionLimits(access.bounds)
@@ -121,7 +127,7 @@ class Admission:
         if operators_only:
             address = f"strangers to {address}"
         shared = self._proxies.trusts(peer)
-        if not (shared or operators_only) and self._arrivals.take(address, time.monotonic()):
+        if not (shared or operators_only) and self._arrivals.take(address, self._clock()):
             self.refusals["unanswered"] += 1
             return None
         return self.connection_limits.take(address, shared=shared)
@@ -202,12 +208,12 @@ class Admission:
         kind, _, token = request.header_value("Authorization").partition(" ")
         if kind.lower() == "bearer" and self._is_operator_token(token.encode(errors="surrogateescape")):
             return None  # even after failures from this address: 256 bits can't be guessed
-        wait = self._wrong_tokens.wait_s(address, time.monotonic())
+        wait = self._wrong_tokens.wait_s(address, self._clock())
         if wait and not request.is_operators_only:
             seconds = math.ceil(wait)
             text = f"too many wrong tokens came from {address}: try again in {seconds} s"
             return HttpRefusal(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(seconds)})
-        self._wrong_tokens.add(address, time.monotonic())
+        self._wrong_tokens.add(address, self._clock())
         text = "the operator's token is missing or wrong: it is the one that operator.json had when the server started"
         return HttpRefusal(HTTPStatus.UNAUTHORIZED, text, {"WWW-Authenticate": "Bearer"})
 
@@ -221,7 +227,7 @@ class Admission:
             log.warning(
                 "a proxy at %s forwards connections, which all count as its own: see --trusted-proxy", request.peer
             )
-        wait = self._arrivals.take(address, time.monotonic()) if shared else 0.0
+        wait = self._arrivals.take(address, self._clock()) if shared else 0.0
         full = f"{address} connects too often" if wait else slot.try_admit(address)
         if full is None:
             return None
