@@ -40,7 +40,7 @@ class Backoff:
 
 @dataclass
 class Retry(Generic[E]):
-    """Repeats an attempt while it fails with one of `faults`, until it fails `timeout_s` after the first failure.
+    """Repeats an attempt while it fails with one of `faults`, until it has failed for `timeout_s` seconds.
 
     `on_fault` is called with each fault and the seconds since the first one, and may raise the fault to give up.
     """
@@ -55,7 +55,7 @@ class Retry(Generic[E]):
         """Return the seconds from the failure of an attempt to the next attempt, or raise the fault to give up."""
         self._failing_since = min(self._failing_since, now)
         failing_s = now - self._failing_since
-        if failing_s > self.timeout_s:
+        if failing_s >= self.timeout_s:
             raise fault
         self.on_fault(fault, failing_s)
         return self.backoff.next_delay()
