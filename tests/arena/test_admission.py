@@ -24,13 +24,20 @@ class Door:
     def __init__(self, **access: Any) -> None:
         self.admission = Admission(Access(**access), clock=lambda: 0.0)
 
-    def knock(self, **headers: str) -> tuple[int, str]:
-        """The status and the text with which a request is refused, or 101."""
+    def knock(self, own: str | None = None, **headers: str) -> tuple[int, str]:
+        """The status and the text with which a request is refused, or 101; on a socket of the operator's `own`."""
         sent = defaultdict(list, Host=["127.0.0.1:8765"], Upgrade=["websocket"])
         sent.update((name.replace("_", "-"), [value]) for name, value in headers.items())
-        slot = self.admission.take_slot("127.0.0.1")
+        slot = self.admission.take_slot("127.0.0.1", own, operators_only=own is not None)
         assert slot is not None
-        request = ConnectionRequest(method="GET", get_headers=sent.__getitem__, peer="127.0.0.1", local="127.0.0.1")
+        request = ConnectionRequest(
+            method="GET",
+            get_headers=sent.__getitem__,
+            peer="127.0.0.1",
+            local="127.0.0.1",
+            address=own,
+            is_operators_only=own is not None,
+        )
         refusal = self.admission.check_request(request, slot)
         return (101, "") if refusal is None else (refusal.status, refusal.text)
 
@@ -185,6 +192,14 @@ def test_a_wrong_token_of_the_operator_is_refused_and_after_many_only_the_right_
     told = [door.knock(**OPERATOR, Authorization=f"Bearer {token}") for token in ["wrong"] * 22 + ["secret"]]
     assert [status for status, _ in told] == [401] * 21 + [429, 101]
     assert told[21][1] == "too many wrong tokens came from 127.0.0.1: try again in 1 s"
+
+
+def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_socket_of_its_own() -> None:
+    door = Door(operator_token="secret", bounds=ConnectionBounds(connections=1, per_address=1))
+    assert [door.knock()[0], door.knock()[0], door.knock("own")[0]] == [101, 503, 403]
+    tokens = ["wrong"] * 60 + ["secret"] * 2
+    told = [door.knock("own", **OPERATOR, Authorization=f"Bearer {token}")[0] for token in tokens]
+    assert told == [401] * 60 + [101] * 2
 
 
 async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(

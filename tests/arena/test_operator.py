@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
-from arena.network.admission import ARRIVALS_RATE, OPERATOR_SUBPROTOCOL, Access
+from arena.network.admission import OPERATOR_SUBPROTOCOL, Access
 from arena.network.binding import bind_sockets, port_of
 from arena.network.connection_limits import ConnectionBounds
 from arena.operations.administration import all_handlers
@@ -239,27 +239,6 @@ async def test_an_operator_counts_among_the_connections_of_its_address(serve: An
     )
     async with connect_to_url(at(served), TOKEN):
         assert (await refused(served))[0] == 503
-
-
-async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_socket_of_its_own(serve: Any) -> None:
-    bounds = ConnectionBounds(connections=1, per_address=10)
-    served = await serve(access=Access(operator_token=TOKEN, bounds=bounds), make_operations=all_handlers)
-    (own,) = bind_sockets("127.0.0.1", 0)
-    url = f"ws://127.0.0.1:{port_of([own])}"
-    await served.arena.host.listener.add_socket(own, "the operator", operators_only=True)
-    await served.enter("ann")
-    for _ in range(WRONG_TOKEN_BACKOFF.free_failures + 2):
-        with pytest.raises(TokenRefused):
-            async with connect_to_url(url, "wrong"):
-                pass
-    for _ in range(ARRIVALS_RATE.burst + 2 * bounds.per_address):
-        _, writer = await asyncio.open_connection("127.0.0.1", port_of([own]))
-        writer.close()
-    async with connect_to_url(url, TOKEN) as operator, connect_to_url(url, TOKEN):
-        assert [bot.bot for bot in (await operator.ask(StatusRequest(), ServerStatus)).bots] == ["ann"]
-    with pytest.raises(InvalidStatus) as answer:
-        await connect(url)
-    assert answer.value.response.status_code == 403
 
 
 async def test_at_the_operators_socket_the_token_gets_in_however_many_come_without(serve: Any) -> None:
