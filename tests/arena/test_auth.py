@@ -12,16 +12,18 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.host.client_registry import LISTING_CACHE_TTL_S
+from arena.host.handler import AuthFailed, TooOften
 from arena.server import auth
-from arena.server.auth import Registration
+from arena.server.auth import Authenticator, Registration
 from arena.server.guess_limits import MAX_KNOWN_ADDRESSES, GuessLimits
 from arena.store.database import StoreError
-from arena.store.registry import add_bots, find_registered_bot, register_bot, update_last_seen
+from arena.store.registry import RegisteredBot, add_bots, find_registered_bot, register_bot, update_last_seen
 from arena.store.retention_clock import check_clock
 from arena.store.tokens import hash_token
 from machine.keyed_limiter import WRONG_TOKEN_BACKOFF
 from machine.timestamps import utc_now
 from patience import PATIENCE_S, patient_host
+from protocol.messages import Hello
 from timeouts import WITHIN
 from virtual_time import advance
 
@@ -175,14 +177,18 @@ async def test_wrong_tokens_never_keep_a_bot_out_from_where_it_came_before(
     await served.enter("ann")
 
 
-async def test_guesses_at_the_same_time_count_like_those_one_after_another(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_guesses_at_the_same_time_count_like_those_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow:
+        async def read(self, query: Any, bot: str) -> RegisteredBot:
+            await asyncio.sleep(0)  # until all have asked
+            return RegisteredBot(name=bot, token_hash=hash_token("right"), revoked=False, created="")
+
     free_guesses(monkeypatch, 1)
-    served = await serve(time=Time())
-    _give_tokens(served, "ann")
-    codes = [code for code, _, _ in await asyncio.gather(*(refused(served, bot="ann", token=WRONG) for _ in range(6)))]
-    assert sorted(codes) == ["auth_failed"] * 2 + ["unavailable"] * 4
+    store: Any = Slow()
+    authenticator = Authenticator(store, Registration(), Time())
+    guesses = (authenticator.identify(Hello(bot="ann", token=WRONG), "a") for _ in range(6))
+    told = await asyncio.gather(*guesses, return_exceptions=True)
+    assert [type(refusal) for refusal in told] == [AuthFailed] * 2 + [TooOften] * 4
 
 
 def test_wrong_tokens_for_one_name_keep_no_other_bot_of_the_address_out() -> None:
