@@ -184,12 +184,11 @@ async def stays() -> bool:
 
 async def test_addresses_take_turns_and_an_address_answers_whoever_asked_first() -> None:
     turns, done = FairTaskQueue(1, 10, 10), list[str]()
-    await turns.enter("z", stays)
     names = ("a1", "a2", "a3", "b1", "b2", "c1")
-    waiting = [asyncio.create_task(turns.run(name[0], partial(done.append, name), stays)) for name in names]
-    await asyncio.sleep(0)
-    waiting.pop(1).cancel()
-    turns.leave()
+    async with turns.turn("z", stays):
+        waiting = [asyncio.create_task(turns.run(name[0], partial(done.append, name), stays)) for name in names]
+        await asyncio.sleep(0)
+        waiting.pop(1).cancel()
     await asyncio.gather(*waiting)
     assert done == ["a1", "b1", "c1", "a3", "b2"]
 
@@ -207,11 +206,10 @@ async def test_nothing_is_done_for_whoever_has_gone() -> None:
 
 async def test_who_leaves_as_their_turn_comes_lets_the_next_in() -> None:
     turns, done = FairTaskQueue(1, 10, 10), list[str]()
-    await turns.enter("a", stays)
-    first, second = (asyncio.create_task(turns.run("a", partial(done.append, name), stays)) for name in "bc")
-    await asyncio.sleep(0)
-    first.cancel()
-    turns.leave()
+    async with turns.turn("a", stays):
+        first, second = (asyncio.create_task(turns.run("a", partial(done.append, name), stays)) for name in "bc")
+        await asyncio.sleep(0)
+        first.cancel()
     await asyncio.wait([first, second], timeout=WITHIN)
     assert (first.cancelled(), done) == (True, ["c"])
     await turns.run("a", partial(done.append, "d"), stays)
