@@ -217,7 +217,7 @@ async def test_what_goes_on_while_it_is_heard_ends_when_its_operator_leaves(serv
 
 
 async def test_a_wrong_token_is_refused_and_too_many_of_them_too(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = WRONG_TOKEN_BACKOFF._replace(free_failures=1)
+    few = WRONG_TOKEN_BACKOFF._replace(free_failures=1, first_wait_s=300.0)
     monkeypatch.setattr("arena.network.admission.WRONG_TOKEN_BACKOFF", few)
     served = await operated(serve)
     assert [await refused(served, token) for token in (None, "sécret")] == [(401, _wrong())] * 2
