@@ -4,8 +4,8 @@ All packages but `protocol` may import it; it may import only `protocol`.
 
 - Loops: compiled.py runs loops with numba or as plain Python, generator.py generates random numbers for them.
   compiled_cache.py, cache.py and source_digest.py cache compiled code.
-- Time and load: event_loop.py, timestamps.py, timeouts.py, backoff.py (the delay before a retry), token_bucket.py (rate
-  limits), failure_backoff.py (waits after failures), histogram.py, cores.py and memory.py.
+- Time and load: event_loop.py, timestamps.py, timeouts.py, backoff.py (retries), keyed_limiter.py
+  (rate limits, and waits after failures), keyed_items.py, histogram.py, cores.py and memory.py.
 - Files: atomic_write.py writes a file whole or not at all, file_lock.py locks one. input_file.py, output_file.py and
   text_encoding.py handle files that a person named.
 - Terminals and commands: terminal.py prints to a terminal, and console.py does so for the library rich; nothing else

@@ -11,17 +11,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from machine.token_bucket import TokenBucket
+from machine.keyed_limiter import KeyedLimiter, TokenBucket
 from protocol.display import escape_unprintable, printable_json, truncate
 
 MAX_TEXT_CHARS = 1000
 """Maximum characters of a message, of a field and of a traceback line. Longer texts are cut and marked."""
 MAX_TRACEBACK_LINES = 40
 """Maximum lines of a traceback. Of a longer traceback, the last lines are kept."""
-STRANGER_LINE_BURST, STRANGER_LINES_PER_SECOND = 300, 2.0
-"""The rate limit of the log lines that strangers (unknown clients) cause. After `STRANGER_LINE_BURST` lines, only
-`STRANGER_LINES_PER_SECOND` are allowed.
-"""
+STRANGER_LINES_RATE = TokenBucket(burst=300, per_second=2.0)
+"""The rate limit on log lines that strangers (unknown clients) cause."""
 SUMMARY_DELAY_S = 60.0
 """Seconds after the first suppressed line until the number of suppressed lines is logged."""
 LIBRARY_LOGGERS = ("asyncio", "uvicorn", "websockets")
@@ -117,14 +115,14 @@ class LineLimit(logging.Filter):
         super().__init__()
         self._now = now
         self._lock = threading.Lock()
-        self._bucket = TokenBucket(STRANGER_LINE_BURST, STRANGER_LINES_PER_SECOND)
+        self._lines = KeyedLimiter(STRANGER_LINES_RATE)
         self.suppressed = SuppressedLineCounter(log)
 
     def filter(self, record: logging.LogRecord) -> bool:
         if not _is_caused_by_stranger(record):
             return True
         with self._lock:
-            too_many = self._bucket.take(None, self._now()) > 0
+            too_many = self._lines.take(None, self._now()) > 0
         if too_many:
             self.suppressed.add(getattr(record, "event", "log"))
         return not too_many

@@ -28,9 +28,13 @@ MAX_PASSING_S = 3600.0
 
 
 class SeekBoard:
-    """A lobby whose matches are over as soon as they begin: who played, in the order of the names, and what."""
+    """A lobby whose matches are over as soon as they begin: who played, in the order of the names, and what.
 
-    def __init__(self, policy: LobbyPolicy | None = None, *, seed: int = 1) -> None:
+    Where matches are `held`, nobody is ready for theirs, and none ends.
+    """
+
+    def __init__(self, policy: LobbyPolicy | None = None, *, seed: int = 1, held: bool = False) -> None:
+        self.held = held
         self.lobby = Lobby(policy or LobbyPolicy(rated_per_pair=1))
         self.rng = Random(seed)
         self.now = 1000.0
@@ -60,6 +64,8 @@ class SeekBoard:
         self.played.append((start.spec.config, start.spec.rated))
         self.feed(MatchAdded(start.match, start.bots))
         self.feed(MatchBegun(start.match))
+        if self.held:
+            return
         for bot in start.bots:
             self.feed(BotReady(bot))
         for bot in start.bots:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from arena.store.database import Database
 from arena.store.database_url import open_database_url
 from arena.store.nodes import live_nodes
 from arena.store.store import Reader, Store
+from machine.backoff import Backoff, Retry
 from machine.terminal import say
 from protocol.display import list_first
 from protocol.errors import ArenaFault
@@ -77,9 +77,10 @@ def refuse_beside_nodes(database: Database, advice: str, timeout_s: float = 0.0)
 
     The message of the error ends with `advice`, which tells the user what to do.
     """
-    until = time.monotonic() + timeout_s
+
+    def check() -> None:
+        if names := reader.read(live_nodes):
+            raise DataFolderInUse(f"{database} is in use by running nodes ({list_first(names)}): {advice}")
+
     with closing(Reader(database, database.create_reading_engine())) as reader:
-        while names := reader.read(live_nodes):
-            if time.monotonic() > until:
-                raise DataFolderInUse(f"{database} is in use by running nodes ({list_first(names)}): {advice}")
-            time.sleep(NODE_CHECK_INTERVAL_S)
+        Retry(DataFolderInUse, Backoff(NODE_CHECK_INTERVAL_S), timeout_s).run_blocking(check)

@@ -9,16 +9,19 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Coroutine
+from functools import partial
 from typing import Any
 
 from arena.server.arena import Arena
 from arena.server.nodes import ClusterView, NodeTimeouts
 from arena.server.stall_guard import StallGuard
 from arena.store.announcements import Announcement
+from arena.store.answer_limit import DatabaseTimeouts
 from arena.store.async_store import AsyncStore
 from arena.store.node_store import NODE_LEASE_S, NodeStore, NodeTaken
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.store import Store
+from machine.backoff import Backoff, Retry
 from machine.event_loop import background_task
 from machine.timeouts import scale_timeouts
 from protocol.errors import ArenaFault
@@ -39,21 +42,21 @@ async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
     If another process holds the name, retry for as long as a process that ended or hung could keep it. Then raise
     `NodeTaken`.
     """
-    until = asyncio.get_running_loop().time() + NODE_LEASE_S + 2.0
-    timeouts = database.limit.timeouts
-    longest = until + timeouts.statement_timeout_s + timeouts.answer_timeout_s
-    told = False
-    while True:
-        try:
-            return await asyncio.to_thread(NodeStore.open_as, database, name)
-        except NodeTaken as fault:
-            now = asyncio.get_running_loop().time()
-            if now > (until if fault.silent_s < MAX_SILENCE_S else longest):
-                raise
-            if not told:
-                log.info("node %s is running, or stopped a moment ago: waiting until its name is free", name)
-            told = True
-            await asyncio.sleep(RETRY_DELAY_S)
+    retry = _claim_retry(name, database.limit.timeouts)
+    return await retry.run(partial(asyncio.to_thread, NodeStore.open_as, database, name))
+
+
+def _claim_retry(name: str, timeouts: DatabaseTimeouts) -> Retry[NodeTaken]:
+    lease_s = NODE_LEASE_S + 2.0
+
+    def on_taken(fault: NodeTaken, failing_s: float) -> None:
+        if not failing_s:
+            log.info("node %s is running, or stopped a moment ago: waiting until its name is free", name)
+        elif fault.silent_s < MAX_SILENCE_S and failing_s > lease_s:
+            raise fault
+
+    longest_s = lease_s + timeouts.statement_timeout_s + timeouts.answer_timeout_s
+    return Retry(NodeTaken, Backoff(RETRY_DELAY_S), longest_s, on_taken)
 
 
 def cluster_view_of(store: Store, async_store: AsyncStore, url: str) -> ClusterView | None:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from arena.commands.output import redraw, terminal_columns
 from arena.operator import credentials
 from arena.operator.client import no_server
 from arena.replay.transcript import describe_line
-from machine.backoff import Backoff
+from machine.backoff import Backoff, Retry
 from machine.terminal import say
 from protocol import games
 from protocol.close_codes import RESTARTING
@@ -267,19 +268,8 @@ class SpectatorPool:
 
     async def reconnect(self, url: str) -> None:
         """Try for up to `RECONNECT_TIMEOUT_S` seconds to reconnect to a node. Then raise the last error of `get`."""
-        backoff, until = (
-            Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S),
-            asyncio.get_running_loop().time() + RECONNECT_TIMEOUT_S,
-        )
-        while True:
-            try:
-                await self.get(url)
-            except ArenaFault:
-                if asyncio.get_running_loop().time() > until:
-                    raise
-                await asyncio.sleep(backoff.next_delay())
-            else:
-                return
+        backoff = Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S)
+        await Retry(ArenaFault, backoff, timeout_s=RECONNECT_TIMEOUT_S).run(partial(self.get, url))
 
     async def listings(self, url: str) -> AsyncIterator[tuple[Spectator, Listing]]:
         """Yield the listing of the node at a URL, then those of the other nodes that answer."""

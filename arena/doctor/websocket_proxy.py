@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ from websockets.typing import Subprotocol
 
 from arena.doctor.tcp_proxy import HOST
 from arena.doctor.timeouts import DoctorTimeouts
+from machine.backoff import Backoff, Retry
 from machine.event_loop import run_until_first
 from protocol.codec import JSON, MSGPACK, Frame
 from protocol.messages import MAX_SERVER_FRAME_BYTES
@@ -201,10 +203,8 @@ class WebSocketProxy:
     async def _connect_to_arena(self, subprotocol: Subprotocol | None) -> ClientConnection:
         """Connect to the arena, with retries while it restarts. Raise `TimeoutError` if that takes too long."""
         async with asyncio.timeout(self._timeouts.arena_timeout_s):
-            while True:
-                with contextlib.suppress(OSError, InvalidHandshake, ConnectionClosed):
-                    return await connect_to(self.arena, subprotocol)
-                await asyncio.sleep(0.1)
+            retry = Retry((OSError, InvalidHandshake, ConnectionClosed), Backoff(0.1))
+            return await retry.run(partial(connect_to, self.arena, subprotocol))
 
     async def _receive_from_bot(self, connection: ProxiedConnection) -> None:
         async for frame in connection.socket:

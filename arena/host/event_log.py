@@ -17,9 +17,9 @@ from arena.network.connection import CloseInfo
 from arena.operator.failure import Failure
 from arena.store.incident import Incident
 from machine.event_loop import BackgroundTasks
+from machine.keyed_limiter import KeyedLimiter, TokenBucket
 from machine.log_output import SuppressedLineCounter, log_fields
 from machine.timestamps import utc_now
-from machine.token_bucket import TokenBucket
 from protocol import close_codes
 from protocol.display import escape_unprintable, format_count, truncate
 from protocol.errors import ArenaFault
@@ -30,22 +30,14 @@ from protocol.reasons import FAILED, NATURAL_ENDINGS, NO_SHOW, RESIGNED
 from referee.record import Header
 from referee.result import Result
 
-ADDRESS_LINES_BURST, ADDRESS_LINES_PER_SECOND = 100, 0.5
-"""These limit the log lines about clients of one address that connect, leave or are refused: `ADDRESS_LINES_BURST`
-lines at once, then `ADDRESS_LINES_PER_SECOND`.
-"""
-END_LINES_BURST, END_LINES_PER_SECOND = 60, 1.0
-"""These limit the log lines about finished matches: `END_LINES_BURST` lines at once, then `END_LINES_PER_SECOND`.
-Further lines are logged at level debug.
-"""
-BOT_INCIDENTS_BURST, BOT_INCIDENTS_PER_SECOND = 10, 1 / 60
-"""These limit the noted incidents of one bot: `BOT_INCIDENTS_BURST` at once, then `BOT_INCIDENTS_PER_SECOND`. Further
-incidents are dropped.
-"""
-INCIDENTS_BURST, INCIDENTS_PER_SECOND = 50, 1.0
-"""These limit the noted incidents of all bots together: `INCIDENTS_BURST` at once, then `INCIDENTS_PER_SECOND`. Further
-incidents are dropped.
-"""
+ADDRESS_LINES_RATE = TokenBucket(burst=100, per_second=0.5)
+"""The rate limit on log lines about clients of one address that connect, leave or are refused."""
+END_LINES_RATE = TokenBucket(burst=60, per_second=1.0)
+"""The rate limit on log lines about finished matches. Further lines are logged at level debug."""
+BOT_INCIDENTS_RATE = TokenBucket(burst=10, per_second=1 / 60)
+"""The rate limit on the noted incidents of one bot. Further incidents are dropped."""
+INCIDENTS_RATE = TokenBucket(burst=50, per_second=1.0)
+"""The rate limit on the noted incidents of all bots together. Further incidents are dropped."""
 NORMAL_CLOSE_CODES = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
 """The codes with which the arena closes the connection of a client that has done nothing wrong."""
 NO_CLOSE_CODE = 1006
@@ -70,11 +62,11 @@ class EventLog:
     ) -> None:
         self._record_incident = record_incident
         self._now = clock
-        self._incidents_of_bot = TokenBucket(BOT_INCIDENTS_BURST, BOT_INCIDENTS_PER_SECOND)
-        self._incidents = TokenBucket(INCIDENTS_BURST, INCIDENTS_PER_SECOND)
+        self._incidents_of_bot = KeyedLimiter(BOT_INCIDENTS_RATE)
+        self._incidents = KeyedLimiter(INCIDENTS_RATE)
         self._recording = BackgroundTasks()
-        self._address_lines = TokenBucket(ADDRESS_LINES_BURST, ADDRESS_LINES_PER_SECOND)
-        self._end_lines = TokenBucket(END_LINES_BURST, END_LINES_PER_SECOND)
+        self._address_lines = KeyedLimiter(ADDRESS_LINES_RATE)
+        self._end_lines = KeyedLimiter(END_LINES_RATE)
         self._suppressed = SuppressedLineCounter(log)
         self._ended_counts: deque[tuple[int, int]] = deque(maxlen=HOUR_S // BUCKET_S + 1)
         """Pairs of a bucket (a period of `BUCKET_S` seconds, numbered) and the count of matches that ended in it."""

@@ -217,15 +217,11 @@ class Quotas:
             self.memory.take(address, -weight if refund else weight)
 
     def can_start_match(self, address: str) -> bool:
-        return address in self._exempt or (
-            self.matches.remaining(address) >= 1
-            and self.memory.remaining(address) >= MATCH_BYTES
-            and self.stored.remaining(address) > 0
-        )
+        return self.refusal_reason(address) is None
 
     def refusal_reason(self, address: str) -> str | None:
         """Return why clients of an address can't start a match now, and when they can; None if they can."""
-        if self.can_start_match(address):
+        if address in self._exempt:
             return None
         if self.matches.remaining(address) < 1:
             most = max(int(self.matches.address_limit()), 0)
@@ -235,5 +231,7 @@ class Quotas:
             held, bound = self.memory.taken_by(address) / MIB_BYTES, max(self.memory.address_limit(), 0.0) / MIB_BYTES
             text = f"matches and seeks of {address} use {held:.0f} MiB of memory, the maximum is {bound:.0f}"
             return f"{text}: finish some first, or play smaller maps"
+        if self.stored.remaining(address) > 0:
+            return None
         seconds = self.stored.seconds_until_free(address)
         return f"the matches of {address} have used their disk space for a day: try again in {seconds} s"

@@ -18,7 +18,6 @@ from arena.lobby.policy import LobbyPolicy
 from arena.lobby.roster import Roster
 from arena.lobby.seeks import (
     ActiveSeek,
-    FairSeekQueue,
     MatchSpec,
     SeekIndex,
     agreed_spec,
@@ -27,33 +26,8 @@ from arena.lobby.seeks import (
     standing_pool,
     with_rating,
 )
-from machine.token_bucket import TokenBucket
-
-
-class PoolMembers:
-    """Bots grouped by the kind of ladder match that each last sought."""
-
-    def __init__(self) -> None:
-        self._spec_of: dict[str, MatchSpec] = {}
-        self._by_spec: dict[MatchSpec, dict[str, None]] = {}
-
-    def record(self, bot: str, spec: MatchSpec) -> None:
-        if self._spec_of.get(bot) is not spec:
-            self.remove(bot)
-            self._spec_of[bot] = spec
-            self._by_spec.setdefault(spec, {})[bot] = None
-
-    def remove(self, bot: str) -> None:
-        spec = self._spec_of.pop(bot, None)
-        if spec is not None:
-            bots = self._by_spec[spec]
-            del bots[bot]
-            if not bots:
-                del self._by_spec[spec]
-
-    def members(self, spec: MatchSpec) -> Collection[str]:
-        """Return the bots that last sought this kind of match."""
-        return self._by_spec.get(spec, ())
+from machine.keyed_items import KeyedItems
+from machine.keyed_limiter import KeyedLimiter, TokenBucket
 
 
 class PendingMatch(Struct, frozen=True):
@@ -75,7 +49,8 @@ class SeekPairing:
         self._roster = roster
         self._known = known_bots
         per_hour = policy.max_matches_per_hour
-        self._rate = TokenBucket(min(policy.rate_burst_matches, per_hour), per_hour / 3600) if per_hour else None
+        rate = TokenBucket(min(policy.rate_burst_matches, per_hour), per_hour / 3600) if per_hour else None
+        self._rate = None if rate is None else KeyedLimiter(rate)
         """The rate limit on ladder matches of each bot, if there is one."""
         self.due: float | None = None
         """The time of the next step; None while there is nothing to pair."""
@@ -83,8 +58,9 @@ class SeekPairing:
         """The number of active seeks, by game and whether they are open."""
         self.index = SeekIndex()
         """The active seeks."""
-        self._pool_members = PoolMembers()
-        self._new = FairSeekQueue()
+        self._pool_members: KeyedItems[MatchSpec, str] = KeyedItems()
+        """The bots by the kind of ladder match that each last sought."""
+        self._new: KeyedItems[str, ActiveSeek] = KeyedItems()
         """Seeks that no pairing round has examined yet. A round looks for a partner by name for each of them (see
         `_pair_new`). Two examined seeks are not compared again: no match by name between them could start.
         """
@@ -96,7 +72,7 @@ class SeekPairing:
         """Examined ladder seeks that wait for similar seeks and may not be paired with open seeks yet, oldest first.
         After `open_fallback_delay_s`, they move to `_open_queues`.
         """
-        self._open_queues: defaultdict[str, FairSeekQueue] = defaultdict(FairSeekQueue)
+        self._open_queues: defaultdict[str, KeyedItems[str, ActiveSeek]] = defaultdict(KeyedItems)
         """The seeks that wait to be paired with open seeks, by game. The key "" has the seeks that name opponents, and
         may wait for these instead.
         """
@@ -117,9 +93,9 @@ class SeekPairing:
         """Make a seek active."""
         self.index.add(seek)
         self.seeking[seek.spec.game, seek.spec.open] += 1
-        self._new.add(seek)
+        self._new.add(seek.key, seek)
         if seek.is_ladder_seek and not seek.is_person:
-            self._pool_members.record(seek.key, seek.spec)
+            self._pool_members.add(seek.spec, seek.key)
         self._schedule(now + self._policy.new_seek_delay_s)
         return [_charge(seek)]
 
@@ -153,7 +129,7 @@ class SeekPairing:
 
     def end_all(self, bot: str) -> list[LobbyEffect]:
         """End all seeks of a bot."""
-        self._pool_members.remove(bot)
+        self._pool_members.discard(bot)
         return [effect for seek in list(self.index.seeks_of(bot)) for effect in self.end(seek)]
 
     def confirm(self, match: str) -> Sequence[ActiveSeek]:
@@ -171,7 +147,7 @@ class SeekPairing:
         self._known.uncount_encounter(_encounter_pool(pending.group), [seek.key for seek in pending.group])
         for bot in pending.paced:
             if self._rate is not None:
-                self._rate.give_back(bot)
+                self._rate.undo(bot)
         return [effect for seek in pending.group for effect in self.activate(seek, now)] if seeks_again else []
 
     def rate_delay_s(self, bot: str, now: float) -> float:
@@ -180,12 +156,12 @@ class SeekPairing:
 
     def rate_wait_s(self, bot: str, now: float) -> float:
         """Return the seconds until a bot may start its next ladder match; 0 if it may now."""
-        return 0.0 if self._rate is None else self._rate.seconds_until_token(bot, now)
+        return 0.0 if self._rate is None else self._rate.wait_s(bot, now)
 
     def reschedule(self, now: float) -> None:
         """Schedule another pairing round, because matches may have become possible."""
         for seek in self._postponed:
-            self._new.add(seek)
+            self._new.add(seek.key, seek)
         self._postponed.clear()
         if self._next_round(now) is not None:
             self._schedule(now)
@@ -211,7 +187,7 @@ class SeekPairing:
         self._round, self.due = steps, now
         return effects
 
-    def _open_queue_of(self, seek: ActiveSeek) -> FairSeekQueue:
+    def _open_queue_of(self, seek: ActiveSeek) -> KeyedItems[str, ActiveSeek]:
         return self._open_queues["" if seek.opponents else seek.spec.game]
 
     def _schedule(self, at: float) -> None:
@@ -231,7 +207,7 @@ class SeekPairing:
             due.append(next(iter(self._waiting_for_similar)).since + policy.open_fallback_delay_s)
         return max(now + policy.new_seek_delay_s, min(due)) if due else None
 
-    def _open_queues_with_candidates(self) -> Iterator[FairSeekQueue]:
+    def _open_queues_with_candidates(self) -> Iterator[KeyedItems[str, ActiveSeek]]:
         """Yield the open queues with seeks that might be paired now. Leave out the queues of games that have no open
         seeks.
         """
@@ -266,7 +242,7 @@ class SeekPairing:
             and (first := next(iter(self._waiting_for_similar))).since + self._policy.open_fallback_delay_s <= now
         ):
             del self._waiting_for_similar[first]
-            self._open_queue_of(first).add(first)
+            self._open_queue_of(first).add(first.key, first)
         queues = list(self._open_queues_with_candidates())
         if not queues or now < self._last_fill + self._policy.open_pairing_interval_s:
             return
@@ -280,7 +256,7 @@ class SeekPairing:
                 group = self._find_group(seek) if self._has_waited(seek) else ()
                 effects = self._try_start(group) if group else []
                 if not effects:
-                    queue.add(seek)
+                    queue.add(seek.key, seek)
                     failed += group is None
                 yield effects
 
@@ -297,7 +273,7 @@ class SeekPairing:
 
     def _must_wait(self, bots: Iterable[str]) -> bool:
         """Return whether the rate limit delays one of the bots."""
-        return self._rate is not None and any(self._rate.seconds_until_token(bot, self._now) for bot in bots)
+        return self._rate is not None and any(self._rate.wait_s(bot, self._now) for bot in bots)
 
     def _may_begin(self, bot: str) -> bool:
         """Return whether a ladder match may start for a bot now."""
@@ -308,7 +284,7 @@ class SeekPairing:
         start their match. Return the partner, if there is one, and the effects.
         """
         if seek.opponents and seek.spec.seats > 2:
-            self._open_queue_of(seek).add(seek)
+            self._open_queue_of(seek).add(seek.key, seek)
             return None, []
         other = self.index.find_partner(seek, functools.partial(self._may_meet, seek))
         effects = [] if other is None else self._try_start((seek, other))
@@ -317,7 +293,7 @@ class SeekPairing:
         if not effects and other is not None:
             for one in (seek, other):
                 if one.opponents and not self._may_take(one, seek, other):
-                    self._open_queue_of(one).add(one)
+                    self._open_queue_of(one).add(one.key, one)
             self._postponed[seek] = None
         return other, effects
 
@@ -445,7 +421,7 @@ class SeekPairing:
 
     def _playing(self, spec: MatchSpec) -> list[str]:
         """Return the bots that last sought this kind of match and now play; a sample if there are many of them."""
-        bots = [bot for bot in self._pool_members.members(spec) if self._roster.is_playing(bot)]
+        bots = [bot for bot in self._pool_members.items(spec) if self._roster.is_playing(bot)]
         most = self._policy.max_playing_sample
         return bots if len(bots) <= most else self._rng.sample(bots, most)
 

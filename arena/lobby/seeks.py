@@ -215,40 +215,6 @@ def _first_that_takes(spec: MatchSpec, seeks: Mapping[str, ActiveSeek]) -> Activ
     return next((seek for seek in seeks.values() if seek.accepts(spec)), None)
 
 
-class FairSeekQueue:
-    """A queue of seeks that serves bots in turn, so that a bot with many seeks delays only itself."""
-
-    def __init__(self) -> None:
-        self._by_bot: dict[str, dict[ActiveSeek, None]] = {}
-
-    def __len__(self) -> int:
-        return sum(map(len, self._by_bot.values()))
-
-    def __bool__(self) -> bool:
-        return bool(self._by_bot)
-
-    def add(self, seek: ActiveSeek) -> None:
-        """Add a seek behind the other seeks of its bot. If its bot had none in the queue, the bot becomes the last."""
-        self._by_bot.setdefault(seek.key, {})[seek] = None
-
-    def discard(self, seek: ActiveSeek) -> None:
-        """Remove a seek. Do nothing if it is not in the queue."""
-        seeks = self._by_bot.get(seek.key, {})
-        seeks.pop(seek, None)
-        if not seeks:
-            self._by_bot.pop(seek.key, None)
-
-    def take(self) -> ActiveSeek | None:
-        """Remove and return the next seek, and move its bot to the end. Return None if the queue is empty."""
-        for bot, seeks in self._by_bot.items():
-            seek = next(iter(seeks))
-            del seeks[seek], self._by_bot[bot]
-            if seeks:
-                self._by_bot[bot] = seeks
-            return seek
-        return None
-
-
 def agreed_spec(group: Iterable[ActiveSeek]) -> MatchSpec:
     """Return the spec of the match of seeks that fit together. All these seeks have this spec, except open seeks, which
     accept it.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container
 from itertools import islice
 from math import ceil
 
 from arena.lobby.policy import LobbyPolicy
-from machine.failure_backoff import FailureBackoff
+from machine.keyed_items import KeyedItems
+from machine.keyed_limiter import FailureBackoff, KeyedLimiter
 
 
 def pause_message(seconds: float) -> str:
@@ -27,12 +27,11 @@ class Suspensions:
         self._trusted: dict[str, None] = {}
         """The trusted bots, in the order in which they were last ready for a match."""
         self._max_trusted = policy.max_trusted_bots
-        ttl_s = policy.missed_match_ttl_s
-        self._bots = FailureBackoff(policy.max_pause_s, policy.first_pause_s, failure_ttl_s=ttl_s)
-        self._addresses = FailureBackoff(policy.max_address_pause_s, policy.first_pause_s, failure_ttl_s=ttl_s)
-        self._untrusted_in_match: dict[str, str] = {}
-        """The address of each untrusted bot in a match, by folded bot name."""
-        self._matches_by_address: Counter[str] = Counter()
+        pauses = FailureBackoff(policy.max_pause_s, policy.first_pause_s, failure_ttl_s=policy.missed_match_ttl_s)
+        self._bots = KeyedLimiter(pauses)
+        self._addresses = KeyedLimiter(pauses._replace(max_wait_s=policy.max_address_pause_s))
+        self._untrusted_in_match: KeyedItems[str, str] = KeyedItems()
+        """The folded names of untrusted bots in matches, by address."""
 
     def pause_s(self, bot: str, address: str, now: float) -> float:
         """Return the seconds until a bot at this address may seek; 0 if it may now."""
@@ -43,8 +42,9 @@ class Suspensions:
         """Return whether the rules for untrusted bots allow a match to start for a bot at this address. They do not say
         whether the bot has a free slot.
         """
+        in_match = self._untrusted_in_match
         return bot in self._trusted or not (
-            self._matches_by_address[address] or bot in self._untrusted_in_match or self._addresses.wait_s(address, now)
+            in_match.weight(address) or in_match.key_of(bot) is not None or self._addresses.wait_s(address, now)
         )
 
     def is_trusted(self, bot: str) -> bool:
@@ -52,9 +52,8 @@ class Suspensions:
         return bot in self._trusted
 
     def on_seated(self, bot: str, address: str) -> None:
-        if bot not in self._trusted and bot not in self._untrusted_in_match:
-            self._untrusted_in_match[bot] = address
-            self._matches_by_address[address] += 1
+        if bot not in self._trusted and self._untrusted_in_match.key_of(bot) is None:
+            self._untrusted_in_match.add(address, bot)
 
     def on_ready(self, bot: str, online: Container[str]) -> bool:
         """Handle that a bot is ready for its match, which makes it trusted. Return whether it was untrusted before. The
@@ -73,22 +72,15 @@ class Suspensions:
 
     def on_released(self, bot: str) -> bool:
         """Handle that a bot's seat is released. Return whether other bots of its address may now start a match."""
-        address = self._untrusted_in_match.pop(bot, None)
-        if address is None:
-            return False
-        self._matches_by_address[address] -= 1
-        if not self._matches_by_address[address]:
-            del self._matches_by_address[address]
-        return True
+        return self._untrusted_in_match.discard(bot)
 
     def on_missed(self, bot: str, now: float) -> float:
         """Handle that a bot missed its match. Return for how many seconds it may not seek."""
         self._trusted.pop(bot, None)
-        of_address = (
-            self._addresses.add_failure(self._untrusted_in_match[bot], now) if bot in self._untrusted_in_match else 0.0
-        )
-        return max(self._bots.add_failure(bot, now), of_address)
+        address = self._untrusted_in_match.key_of(bot)
+        of_address = 0.0 if address is None else self._addresses.add(address, now)
+        return max(self._bots.add(bot, now), of_address)
 
     def on_played(self, bot: str) -> None:
         """Subtract 1 from the number of a bot's missed matches, because it played a match to its end."""
-        self._bots.remove_failure(bot)
+        self._bots.undo(bot)

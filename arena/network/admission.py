@@ -23,8 +23,7 @@ from arena.network.addresses import (
     misdirection_reason,
 )
 from arena.network.connection_limits import ConnectionBounds, ConnectionLimits, ConnectionSlot
-from machine.failure_backoff import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
-from machine.token_bucket import TokenBucket
+from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter, TokenBucket
 from protocol.codec import CODECS
 from protocol.display import short_repr
 
@@ -34,9 +33,9 @@ FORWARDED_FOR_HEADER = "X-Forwarded-For"
 """The name of the HTTP header in which a proxy says from which address it received a request."""
 RETRY_AFTER_S = 5
 """The seconds in the `Retry-After` header of the answer that refuses a connection because of a limit."""
-ARRIVALS_BURST, ARRIVALS_PER_SECOND = 20, 10.0
-"""The rate limit on new connections from one address: `ARRIVALS_PER_SECOND`, with a burst of `ARRIVALS_BURST` plus
-twice the number of connections that an address may have.
+ARRIVALS_RATE = TokenBucket(burst=20, per_second=10.0)
+"""The rate limit on new connections from one address. The burst is larger by twice the number of connections that an
+address may have.
 """
 
 _SAFE_HOST_PATTERN = re.compile(r"[A-Za-z0-9.\[\]:-]+")
@@ -97,15 +96,21 @@ class HttpRefusal(Struct, frozen=True):
 class Admission:
     """Admits connections, or refuses them. It calls `on_refused(address, why)` for each request that it refuses."""
 
-    def __init__(self, access: Access, on_refused: Callable[[str, str], None] = lambda address, why: None) -> None:
+    def __init__(
+        self,
+        access: Access,
+        on_refused: Callable[[str, str], None] = lambda address, why: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._on_refused = on_refused
+        self._clock = clock
         self.refusals: Counter[str] = Counter()
         """The number of refusals by HTTP status. `unanswered` counts connections dropped without an answer."""
         self.connection_limits = ConnectionLimits(access.bounds)
-        self._arrivals = TokenBucket(ARRIVALS_BURST + 2 * access.bounds.per_address, ARRIVALS_PER_SECOND)
+        self._arrivals = KeyedLimiter(ARRIVALS_RATE._replace(burst=ARRIVALS_RATE.burst + 2 * access.bounds.per_address))
         self._proxies = Proxies(access.proxies)
         self._access = access
-        self._failures = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES)
+        self._wrong_tokens = KeyedLimiter(WRONG_TOKEN_BACKOFF)
         self._has_warned_of_proxy = False
 
     def take_slot(
@@ -122,7 +127,7 @@ class Admission:
         if operators_only:
             address = f"strangers to {address}"
         shared = self._proxies.trusts(peer)
-        if not (shared or operators_only) and self._arrivals.take(address, time.monotonic()):
+        if not (shared or operators_only) and self._arrivals.take(address, self._clock()):
             self.refusals["unanswered"] += 1
             return None
         return self.connection_limits.take(address, shared=shared)
@@ -203,12 +208,12 @@ class Admission:
         kind, _, token = request.header_value("Authorization").partition(" ")
         if kind.lower() == "bearer" and self._is_operator_token(token.encode(errors="surrogateescape")):
             return None  # even after failures from this address: 256 bits can't be guessed
-        wait = self._failures.wait_s(address, time.monotonic())
+        wait = self._wrong_tokens.wait_s(address, self._clock())
         if wait and not request.is_operators_only:
             seconds = math.ceil(wait)
             text = f"too many wrong tokens came from {address}: try again in {seconds} s"
             return HttpRefusal(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(seconds)})
-        self._failures.add_failure(address, time.monotonic())
+        self._wrong_tokens.add(address, self._clock())
         text = "the operator's token is missing or wrong: it is the one that operator.json had when the server started"
         return HttpRefusal(HTTPStatus.UNAUTHORIZED, text, {"WWW-Authenticate": "Bearer"})
 
@@ -222,7 +227,7 @@ class Admission:
             log.warning(
                 "a proxy at %s forwards connections, which all count as its own: see --trusted-proxy", request.peer
             )
-        wait = self._arrivals.take(address, time.monotonic()) if shared else 0.0
+        wait = self._arrivals.take(address, self._clock()) if shared else 0.0
         full = f"{address} connects too often" if wait else slot.try_admit(address)
         if full is None:
             return None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 from msgspec import Struct
+
+from machine.keyed_items import KeyedItems
 
 
 class ConnectionBounds(Struct, frozen=True, kw_only=True):
@@ -26,28 +27,26 @@ class ConnectionLimits:
 
     def __init__(self, bounds: ConnectionBounds) -> None:
         self.bounds = bounds
-        self.admitted_by_address: Counter[str] = Counter()
-        """The number of admitted connections of each address."""
-        self.waiting: dict[ConnectionSlot, None] = {}
-        """The slots of connections that have not sent `hello` yet, oldest first."""
-        self.waiting_by_address: Counter[str] = Counter()
+        self.admitted: KeyedItems[str, ConnectionSlot] = KeyedItems()
+        """The slots of admitted connections, by address."""
+        self.waiting: KeyedItems[str, ConnectionSlot] = KeyedItems()
+        """The slots of connections that have not sent `hello` yet, by address."""
 
     def take(self, address: str, *, shared: bool = False) -> ConnectionSlot:
         """Return a slot for a connection that was just accepted.
 
         If `shared` is true, the address is that of a trusted proxy, from which any number of connections may wait.
         """
-        place = ConnectionSlot(self, address, is_proxy=shared)
-        self.waiting[place] = None
-        self.waiting_by_address[address] += 1
-        if not shared and self.waiting_by_address[address] > self.bounds.waiting_per_address:
+        slot = ConnectionSlot(self, address, is_proxy=shared)
+        self.waiting.add(address, slot)
+        if not shared and self.waiting.weight(address) > self.bounds.waiting_per_address:
             self._cut_oldest(address)
         elif len(self.waiting) > self.bounds.waiting:
-            self._cut_oldest(max(self.waiting_by_address, key=lambda one: self.waiting_by_address[one]))
-        return place
+            self._cut_oldest(self.waiting.heaviest_key())
+        return slot
 
     def _cut_oldest(self, address: str) -> None:
-        slot = next(place for place in self.waiting if place.address == address)
+        slot = self.waiting.oldest(address)
         slot.release()
         slot.cut_off()
 
@@ -61,7 +60,6 @@ class ConnectionSlot:
         self.address = address
         self.is_proxy = is_proxy
         """True if the connection is from a trusted proxy, so that the client's own address is not known at first."""
-        self.is_admitted = False
         self.cut_off: Callable[[], object] = lambda: None
         """A function that ends the connection. It is called when another connection needs the slot."""
         self._limits = limits
@@ -69,37 +67,24 @@ class ConnectionSlot:
     def try_admit(self, address: str) -> str | None:
         """Return why a limit forbids one more connection from an address, or count the connection and return None."""
         limits = self._limits
-        if limits.admitted_by_address[address] >= limits.bounds.per_address:
+        if limits.admitted.weight(address) >= limits.bounds.per_address:
             return f"{address} has {limits.bounds.per_address} connections, which is the maximum"
-        if limits.admitted_by_address.total() >= limits.bounds.connections:
+        if len(limits.admitted) >= limits.bounds.connections:
             return "the arena is full"
         self.change_address(address)
-        self.is_admitted = True
-        limits.admitted_by_address[address] += 1
+        limits.admitted.add(address, self)
         return None
 
     def change_address(self, address: str) -> None:
-        limits = self._limits
-        if self in limits.waiting:
-            _decrement(limits.waiting_by_address, self.address)
-            limits.waiting_by_address[address] += 1
+        if self._limits.waiting.key_of(self) is not None:
+            self._limits.waiting.add(address, self)
         self.address = address
 
     def end_waiting(self) -> None:
         """Count the connection as no longer waiting, because it has sent `hello`."""
-        if self in self._limits.waiting:
-            del self._limits.waiting[self]
-            _decrement(self._limits.waiting_by_address, self.address)
+        self._limits.waiting.discard(self)
 
     def release(self) -> None:
         """Free the slot, because the connection has ended. A second call does nothing."""
         self.end_waiting()
-        if self.is_admitted:
-            self.is_admitted = False
-            _decrement(self._limits.admitted_by_address, self.address)
-
-
-def _decrement(counts: Counter[str], address: str) -> None:
-    counts[address] -= 1
-    if not counts[address]:
-        del counts[address]
+        self._limits.admitted.discard(self)

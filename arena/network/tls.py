@@ -16,8 +16,8 @@ from typing import Any
 
 from arena.network.timeouts import NetworkTimeouts
 from machine.input_file import read_bytes
+from machine.keyed_limiter import KeyedLimiter, TokenBucket
 from machine.text_encoding import decode
-from machine.token_bucket import TokenBucket
 from protocol.errors import ArenaFault, os_errors_as
 
 TLS_PREFIX = b"\x16\x03"
@@ -34,7 +34,7 @@ class TlsMismatchLog:
     """
 
     def __init__(self) -> None:
-        self._warning_limit = TokenBucket(1, 1 / WARNING_INTERVAL_S)
+        self._warning_limit = KeyedLimiter(TokenBucket(1, 1 / WARNING_INTERVAL_S))
 
     def log_unexpected_tls(self, address: str) -> None:
         self._warn("%s uses TLS, but this port does not: the URL begins with ws://, not wss://", address)

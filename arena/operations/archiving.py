@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from arena.store.archive_file import ArchivesBusy, lock_archives, remove_archive, write_archive
 from arena.store.archives import Archive, all_archives, forget_archive, register_planned_archive, replace_archive
 from arena.store.archiving import matches_in, plan_replacement
 from arena.store.async_store import AsyncStore
+from machine.backoff import Backoff, Retry
 from protocol.errors import ArenaFault
 
 LOCK_TIMEOUT_S, LOCK_RETRY_DELAY_S = 120.0, 0.5
@@ -16,18 +18,12 @@ LOCK_TIMEOUT_S, LOCK_RETRY_DELAY_S = 120.0, 0.5
 
 async def purge_removed_records(store: AsyncStore) -> None:
     """Rewrite each archive file that still contains removed records. Raise the first `ArenaFault` at the end."""
-    until = asyncio.get_running_loop().time() + LOCK_TIMEOUT_S
+    retry = Retry(ArchivesBusy, Backoff(LOCK_RETRY_DELAY_S), LOCK_TIMEOUT_S)
     faults: list[ArenaFault] = []
     for one in await store.read_slowly(all_archives):
         try:
-            while one.held != one.records:
-                try:
-                    await _purge_file(store, one)
-                    break
-                except ArchivesBusy:
-                    if asyncio.get_running_loop().time() > until:
-                        raise
-                    await asyncio.sleep(LOCK_RETRY_DELAY_S)
+            if one.held != one.records:
+                await retry.run(partial(_purge_file, store, one))
         except ArenaFault as fault:
             faults.append(fault)
     if faults:

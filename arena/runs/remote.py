@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -20,6 +21,7 @@ from arena.runs.plan import Plan
 from arena.runs.play_request import PlayReply, PlayRequest
 from arena.runs.run import RunLedger, play_run, run_blocking
 from machine import event_loop
+from machine.backoff import Backoff, Retry
 from referee.footer import ClosedMatch
 
 RETRY_DELAY_S = 2.0
@@ -76,17 +78,10 @@ class RemotePlayers(ConnectedPlayers):
 
     async def ask(self, request: PlayRequest) -> ClosedMatch:
         """Have the server play a match. While it is away, try again. Raise `Fault` if it refuses the match."""
-        clock = asyncio.get_running_loop().time
-        link, down_since = self._free.pop(), 0.0
+        retry = Retry((NoServer, NoServerAnswer), Backoff(RETRY_DELAY_S), self._wait_s)
+        link = self._free.pop()
         try:
-            while True:
-                try:
-                    return (await link.ask(request)).to_closed()
-                except (NoServer, NoServerAnswer):
-                    down_since = down_since or clock()
-                    if clock() - down_since > self._wait_s:
-                        raise
-                    await asyncio.sleep(RETRY_DELAY_S)
+            return (await retry.run(partial(link.ask, request))).to_closed()
         finally:
             self._free.append(link)
 

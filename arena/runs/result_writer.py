@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -20,6 +19,7 @@ from arena.store.registry import log_incident
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from arena.store.tournament_state import PendingResult, pending_of_tournament, save_pending
+from machine.backoff import Backoff, Retry
 from machine.terminal import say
 from measuring.luck import luck_of
 from measuring.value_function import NoLuck
@@ -104,17 +104,11 @@ def load_pending_reports(store: Store, tournament: str) -> list[MatchReport]:
 
 
 def _retry_until_stored(change: Callable[[], object]) -> None:
-    told = False
-    while True:
-        try:
-            change()
-        except StoreUnavailable as fault:
-            if not told:
-                say(f"arena: results can't be stored now, which is tried again: {fault}", err=True)
-                told = True
-            time.sleep(RETRY_DELAY_S)
-        else:
-            return
+    def tell_once(fault: StoreUnavailable, failing_s: float) -> None:
+        if not failing_s:
+            say(f"arena: results can't be stored now, which is tried again: {fault}", err=True)
+
+    Retry(StoreUnavailable, Backoff(RETRY_DELAY_S), on_fault=tell_once).run_blocking(change)
 
 
 def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[str | None, dict[str, float]]:

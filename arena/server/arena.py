@@ -7,6 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -44,7 +45,7 @@ from arena.store.nodes import BotGone
 from arena.store.registry import find_registered_bots, log_incident
 from arena.store.result_queries import rated_pools, result_of
 from arena.store.stored_match import StoredMatch
-from machine.backoff import Backoff
+from machine.backoff import Backoff, Retry
 from machine.event_loop import BackgroundTasks
 from protocol.close_codes import RESTARTING
 from protocol.error_codes import AUTH_FAILED, NAME_TAKEN
@@ -348,13 +349,10 @@ class Arena(HostHandler):
         """Return whether a match in the journal should resume. It should not if it is stored already, or if it belongs
         to a tournament, which will play it again. While the database is unavailable, keep asking it.
         """
+        text = "match %s waits to be resumed: %s"
         backoff = Backoff(RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S)
-        while True:
-            try:
-                return await self._resumes(header, seed)
-            except StoreUnavailable as fault:
-                log.warning("match %s waits to be resumed: %s", header.match, fault)
-                await asyncio.sleep(backoff.next_delay())
+        retry = Retry(StoreUnavailable, backoff, on_fault=lambda fault, _: log.warning(text, header.match, fault))
+        return await retry.run(partial(self._resumes, header, seed))
 
     async def _resumes(self, header: Header, seed: bytes) -> bool:
         if header.tournament is not None or await self.store.read(result_of, header.match) is not None:

@@ -28,8 +28,8 @@ from arena.store.registry import (
 )
 from arena.store.tokens import generate_token, hash_token
 from machine.event_loop import wait_within
+from machine.keyed_limiter import KeyedLimiter, TokenBucket
 from machine.timestamps import utc_now
-from machine.token_bucket import TokenBucket
 from protocol import error_codes
 from protocol.display_names import normalize_display
 from protocol.errors import ArenaFault, BotFault, MalformedMessage, UsageFault
@@ -146,7 +146,7 @@ class Authenticator:
         self._store = store
         self._registration = registration
         self._clock = clock
-        self._registrations = TokenBucket(registration.per_hour, registration.per_hour / 3600)
+        self._registrations = KeyedLimiter(TokenBucket(registration.per_hour, registration.per_hour / 3600))
         self._guesses = GuessLimits()
         self.last_seen = LastSeen(store)
         """The store of the times when bots were last seen."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from machine.failure_backoff import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
+from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, FailureBackoff, KeyedLimiter
 from protocol.names import fold_name
 
-FREE_FAILURES_PER_ADDRESS = 200
-"""Number of wrong tokens that an address may send, for all names together, before it has to wait."""
+ADDRESS_BACKOFF = WRONG_TOKEN_BACKOFF._replace(free_failures=200)
+"""The policy for wrong tokens of an address for all names together."""
 MAX_KNOWN_ADDRESSES = 4
 """Maximum number of known addresses per name. One is not enough, because bots move to other addresses. Only a client
 with the right token can add an address.
@@ -24,10 +24,15 @@ class GuessLimits:
     Tokens from a name's known addresses always are: there, the connection rate limit bounds guessing.
     """
 
-    def __init__(self, max_names: int = MAX_NAMES) -> None:
+    def __init__(
+        self,
+        name_backoff: FailureBackoff = WRONG_TOKEN_BACKOFF,
+        address_backoff: FailureBackoff = ADDRESS_BACKOFF,
+        max_names: int = MAX_NAMES,
+    ) -> None:
         self._max_names = max_names
-        self._backoff_by_name = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES)
-        self._backoff_by_address = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES_PER_ADDRESS)
+        self._by_name = KeyedLimiter(name_backoff)
+        self._by_address = KeyedLimiter(address_backoff)
         self._known_addresses: dict[str, dict[str, None]] = {}
         """The addresses from which each name logged in, by folded name. The latest address comes last."""
 
@@ -36,14 +41,14 @@ class GuessLimits:
         name = fold_name(bot)
         if address in self._known_addresses.get(name, ()):
             return 0.0
-        for_name = self._backoff_by_name.wait_s((address, name), now)
-        if for_name or not self._backoff_by_name.failure_count((address, name)):
+        for_name = self._by_name.wait_s((address, name), now)
+        if for_name or not self._by_name.uses((address, name)):
             return for_name
-        return self._backoff_by_address.wait_s(address, now)
+        return self._by_address.wait_s(address, now)
 
     def record_failure(self, address: str, bot: str, now: float) -> None:
-        self._backoff_by_name.add_failure((address, fold_name(bot)), now)
-        self._backoff_by_address.add_failure(address, now)
+        self._by_name.add((address, fold_name(bot)), now)
+        self._by_address.add(address, now)
 
     def record_login(self, address: str, bot: str) -> None:
         """Remember an address from which a name logged in, as a known address of the name."""

@@ -152,18 +152,18 @@ class _StreamingResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         task = asyncio.current_task()
         assert task is not None
-        place = self._scheduler.enter(self._address, self._streamed.held_bytes, task.cancel)
+        self._scheduler.enter(self._address, self._streamed.held_bytes, task)
         try:
             await self._answer(Request(scope, receive), send)
         except asyncio.CancelledError:
-            if self._begun or not place.was_cut:
+            if self._begun or self._scheduler.leave(task):
                 raise
             task.uncancel()
             raise refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too many long answers are being sent") from None
         except ClientDisconnect:
             pass
         finally:
-            self._scheduler.leave(self._address, place)
+            self._scheduler.leave(task)
 
     async def _answer(self, request: Request, send: Send) -> None:
         long, head, begin = self._streamed, self._head, self._made

@@ -79,11 +79,8 @@ class Grading:
         kept = await asyncio.to_thread(self._kept.read, record, request)
         if kept is not None:
             return kept
-        await self._turns.enter(address, is_gone)
-        try:
+        async with self._turns.turn(address, is_gone):
             said = await _run_grader(record, name, request, is_gone, self._timeouts)
-        finally:
-            self._turns.leave()
         if isinstance(said, Refused):
             raise (BadRecord if said.is_damaged else UsageFault)(said.reason)
         await asyncio.to_thread(self._kept.write, record, request, said.grades)

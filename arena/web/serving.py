@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from typing import Any
 
 from arena.web.turns import FairTaskQueue
+from machine.keyed_items import KeyedItems
 
 QUICK_THREADS = 4
 """Number of quick answers that are produced at the same time."""
@@ -24,46 +26,29 @@ and buffers.
 """
 
 
-class HeldAnswer:
-    """The memory held for one answer, and the callback that cuts it off."""
-
-    def __init__(self, held: int, cut: Callable[[], object]) -> None:
-        self.held, self.cut_off, self.was_cut = held, cut, False
-
-
 class AnswerScheduler:
     """The queues for quick and long answers of a site, and the memory held for long ones."""
 
     def __init__(self) -> None:
         self.quick = FairTaskQueue(QUICK_THREADS, 1000, 1000)  # the server accepts no more than 1000 connections
         self.long = FairTaskQueue(LONG_THREADS, MAX_LONG_PER_ADDRESS, MAX_LONG)
-        self._places: dict[str, list[HeldAnswer]] = {}
-        self._held = 0
+        self._held: KeyedItems[str, asyncio.Future[Any]] = KeyedItems()
+        """The tasks of long answers by address. The weight of each is the memory that is held for it, in bytes."""
 
-    def enter(self, address: str, held: int, cut: Callable[[], object]) -> HeldAnswer:
-        """Count the memory that is held for a new answer. The scheduler calls `cut` if it cuts the answer off.
+    def enter(self, address: str, held_bytes: int, answer: asyncio.Future[Any]) -> None:
+        """Count the memory that is held for a new answer, which is given by its task.
 
-        While all answers together hold more than `MAX_HELD_BYTES`, cut off the oldest answer of the address that holds
+        While all answers together hold more than `MAX_HELD_BYTES`, cancel the oldest answer of the address that holds
         most, but never the new one.
         """
-        place = HeldAnswer(max(held, MIN_HELD_BYTES), cut)
-        self._places.setdefault(address, []).append(place)
-        self._held += place.held
-        while self._held > MAX_HELD_BYTES:
-            most = max(self._places, key=lambda one: sum(place.held for place in self._places[one]))
-            oldest = self._places[most][0]
-            if oldest is place:
+        self._held.add(address, answer, max(held_bytes, MIN_HELD_BYTES))
+        while self._held.total_weight > MAX_HELD_BYTES:
+            oldest = self._held.oldest(self._held.heaviest_key())
+            if oldest is answer:
                 break
-            self.leave(most, oldest)
-            oldest.was_cut = True
-            oldest.cut_off()
-        return place
+            self._held.discard(oldest)
+            oldest.cancel()
 
-    def leave(self, address: str, answer: HeldAnswer) -> None:
-        """Stop counting the memory of an answer. A second call has no effect."""
-        places = self._places.get(address, [])
-        if answer in places:
-            places.remove(answer)
-            self._held -= answer.held
-            if not places:
-                del self._places[address]
+    def leave(self, answer: asyncio.Future[Any]) -> bool:
+        """Stop counting the memory of an answer. Return False if it does not count, because it was cancelled here."""
+        return self._held.discard(answer)

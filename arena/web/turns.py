@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+
+from machine.keyed_items import KeyedItems
 
 T = TypeVar("T")
 RETRY_AFTER_S = 5
@@ -25,8 +27,8 @@ class FairTaskQueue:
     def __init__(self, threads: int, max_waiting_per_address: int, max_waiting: int) -> None:
         self._free = threads
         self._per_address, self._most = max_waiting_per_address, max_waiting
-        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
-        """The waiting tasks, by address. The address whose turn is next comes first."""
+        self._queue: KeyedItems[str, asyncio.Future[None]] = KeyedItems()
+        """The waiting tasks, by address."""
 
     async def run(
         self,
@@ -37,61 +39,50 @@ class FairTaskQueue:
         is_continuation: bool = False,
     ) -> T:
         """Wait for a turn of this address, run `work` in a thread, and end the turn. Return the result of `work`, or
-        raise its errors. Also raise the errors of `enter`, which waits for the turn.
+        raise its errors. Also raise the errors of `turn`, which waits for the turn.
         """
-        await self.enter(address, is_gone, begun=is_continuation)
-        try:
+        async with self.turn(address, is_gone, is_continuation=is_continuation):
             return await run_in_threadpool(work)
-        finally:
-            self.leave()
 
-    async def enter(self, address: str, gone: Callable[[], Awaitable[bool]], *, begun: bool = False) -> None:
-        """Wait for a turn of this address, which lasts until `leave`. With `begun`, the task continues an answer: it
-        may wait even if too many tasks wait.
+    @asynccontextmanager
+    async def turn(
+        self, address: str, is_gone: Callable[[], Awaitable[bool]], *, is_continuation: bool = False
+    ) -> AsyncIterator[None]:
+        """Wait for a turn of this address, which lasts as long as the context. A task that continues an answer may wait
+        even if too many tasks wait.
 
-        Raise `ClientDisconnect` if `gone()` is true when the turn begins. Raise an `HTTPException` if too many tasks
+        Raise `ClientDisconnect` if `is_gone()` is true when the turn begins. Raise an `HTTPException` if too many tasks
         wait: 429 if they are of this address, else 503.
         """
         if self._free:
             self._free -= 1
         else:
-            await self._wait(address, begun=begun)
+            await self._wait(address, is_continuation=is_continuation)
         try:
-            if await gone():
+            if await is_gone():
                 raise ClientDisconnect
-        except BaseException:
-            self.leave()
-            raise
+            yield
+        finally:
+            self._end_turn()
 
-    async def _wait(self, address: str, *, begun: bool) -> None:
-        line = self._queues.get(address, deque())
-        if not begun:
-            if len(line) >= self._per_address:
-                raise refuse(HTTPStatus.TOO_MANY_REQUESTS, f"{len(line)} requests of {address} wait for an answer")
-            if (waiting := sum(map(len, self._queues.values()))) >= self._most:
+    async def _wait(self, address: str, *, is_continuation: bool) -> None:
+        if not is_continuation:
+            if (waiting := self._queue.weight(address)) >= self._per_address:
+                raise refuse(HTTPStatus.TOO_MANY_REQUESTS, f"{waiting} requests of {address} wait for an answer")
+            if (waiting := len(self._queue)) >= self._most:
                 raise refuse(HTTPStatus.SERVICE_UNAVAILABLE, f"{waiting} requests wait for an answer")
-        self._queues[address] = line
         turn = asyncio.get_running_loop().create_future()
-        line.append(turn)
+        self._queue.add(address, turn)
         try:
             await turn
         except asyncio.CancelledError:
-            if turn in line:
-                line.remove(turn)
-                if not line:
-                    del self._queues[address]
-            elif not turn.cancelled():  # the turn had come already
-                self.leave()
+            if not self._queue.discard(turn) and not turn.cancelled():  # the turn had come already
+                self._end_turn()
             raise
 
-    def leave(self) -> None:
+    def _end_turn(self) -> None:
         """End a turn, and start the next task of the address that has waited longest for a turn."""
-        while self._queues:
-            address = next(iter(self._queues))
-            line = self._queues.pop(address)
-            turn = line.popleft()
-            if line:
-                self._queues[address] = line
+        while (turn := self._queue.take()) is not None:
             if not turn.cancelled():  # else that task is about to be cancelled
                 turn.set_result(None)
                 return

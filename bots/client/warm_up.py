@@ -6,13 +6,14 @@ import contextlib
 import hashlib
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bots.client.bot import Bot
 from machine import file_lock
+from machine.backoff import Backoff, Retry
 from machine.cache import cache_folder
 from machine.terminal import say
 from protocol.bot_launch import WARMUP_SUFFIX
@@ -99,15 +100,9 @@ def _take_lock(file: int) -> None:
     """Lock the file for this process alone if it is free. If not, wait until it is, and share it with all processes
     that waited. Give up after `LOCK_TIMEOUT_S`. The lock is released when the file is closed or the process ends.
     """
-    patient_until = time.monotonic() + LOCK_TIMEOUT_S
-    shared = False
-    while True:
-        with contextlib.suppress(BlockingIOError):
-            file_lock.lock(file, shared=shared, wait=False)
-            return
-        if not shared:
-            shared = True
-        elif time.monotonic() < patient_until:
-            time.sleep(LOCK_POLL_INTERVAL_S)
-        else:
-            return
+    with contextlib.suppress(BlockingIOError):
+        file_lock.lock(file, wait=False)
+        return
+    with contextlib.suppress(BlockingIOError):
+        retry = Retry(BlockingIOError, Backoff(LOCK_POLL_INTERVAL_S), LOCK_TIMEOUT_S)
+        retry.run_blocking(partial(file_lock.lock, file, shared=True, wait=False))

@@ -1,27 +1,45 @@
-"""Which requests become a connection, and what is answered to the others, over real sockets."""
+"""Which requests become a connection, and what is answered to the others."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
+from collections import defaultdict
 from typing import Any
 
 import pytest
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
-from arena.network import admission
 from arena.network.addresses import OwnPage, can_page_connect, is_own_name, parse_networks, parse_origins
-from arena.network.admission import Access
+from arena.network.admission import ARRIVALS_RATE, OPERATOR_SUBPROTOCOL, Access, Admission, ConnectionRequest
 from arena.network.connection_limits import ConnectionBounds
+from machine.keyed_limiter import TokenBucket
 from timeouts import WITHIN, rest_of
 
 
-async def refused(served: Any, **headers: str) -> tuple[int, str]:
-    """The status and the text with which a handshake with these headers is answered."""
-    with pytest.raises(InvalidStatus) as answer:
-        await served.connect(additional_headers={name.replace("_", "-"): value for name, value in headers.items()})
-    return answer.value.response.status_code, (answer.value.response.body or b"").decode()
+class Door:
+    """The admission to a socket on loopback, on a clock that stands."""
+
+    def __init__(self, **access: Any) -> None:
+        self.admission = Admission(Access(**access), clock=lambda: 0.0)
+
+    def knock(self, own: str | None = None, **headers: str) -> tuple[int, str]:
+        """The status and the text with which a request is refused, or 101; on a socket of the operator's `own`."""
+        sent = defaultdict(list, Host=["127.0.0.1:8765"], Upgrade=["websocket"])
+        sent.update((name.replace("_", "-"), [value]) for name, value in headers.items())
+        slot = self.admission.take_slot("127.0.0.1", own, operators_only=own is not None)
+        assert slot is not None
+        request = ConnectionRequest(
+            method="GET",
+            get_headers=sent.__getitem__,
+            peer="127.0.0.1",
+            local="127.0.0.1",
+            address=own,
+            is_operators_only=own is not None,
+        )
+        refusal = self.admission.check_request(request, slot)
+        return (101, "") if refusal is None else (refusal.status, refusal.text)
 
 
 async def asked(served: Any, request: str) -> str:
@@ -39,25 +57,42 @@ async def is_welcome(client: Any) -> bool:
     return bool((await client.receive())["type"] == "welcome")
 
 
-async def test_a_page_on_the_web_may_not_connect(serve: Any) -> None:
+async def test_a_page_on_the_web_may_not_connect_but_the_arenas_own_may(serve: Any) -> None:
     served = await serve()
-    status, text = await refused(served, Origin="https://evil.example")
-    assert (status, text.count("\n")) == (403, 1)
-    assert "pages of 'https://evil.example' may not connect; the operator can allow them with --allow-origin" in text
+    with pytest.raises(InvalidStatus) as answer:
+        await served.connect(origin="https://evil.example")
+    assert (answer.value.response.status_code, (answer.value.response.body or b"").decode()) == (
+        403,
+        "pages of 'https://evil.example' may not connect; the operator can allow them with --allow-origin\n",
+    )
+    assert await is_welcome(await served.connect(origin=f"http://127.0.0.1:{served.port}"))
 
 
-async def test_pages_that_are_allowed_and_the_arenas_own_may_connect(serve: Any) -> None:
-    served = await serve(access=Access(origins=parse_origins("https://Good.example/")))
-    for origin in ("https://good.example", f"http://127.0.0.1:{served.port}"):
-        assert await is_welcome(await served.connect(origin=origin))
-    assert (await refused(served, Origin="null"))[0] == 403
+ONE, ANY = {"origins": parse_origins("https://Good.example/")}, {"origins": parse_origins("*")}
+OPERATED, OPERATOR = {"operator_token": "secret", **ANY}, {"Sec_WebSocket_Protocol": OPERATOR_SUBPROTOCOL}
+PAGE, PROXIED = {"page": OwnPage("http", 8080)}, {"proxies": parse_networks("127.0.0.1")}
+OTHER_PAGES = ("https://127.0.0.1:8080", "http://127.0.0.1:8081", "http://localhost:8080", "http://127.0.0.1", "[")
 
 
-async def test_the_arenas_page_may_connect_from_its_own_port_and_scheme_alone(serve: Any) -> None:
-    served = await serve(access=Access(page=OwnPage("http", 8080)))
-    assert await is_welcome(await served.connect(origin="http://127.0.0.1:8080"))
-    for origin in ("https://127.0.0.1:8080", "http://127.0.0.1:8081", "http://localhost:8080", "http://127.0.0.1", "["):
-        assert (await refused(served, Origin=origin))[0] == 403
+@pytest.mark.parametrize(
+    ("access", "headers", "status", "says"),
+    [
+        *((ONE, {"Origin": origin}, 101, "") for origin in ("https://good.example", "http://127.0.0.1:8765")),
+        *((ANY, {"Origin": origin}, 101, "") for origin in ("https://any.example", "null")),
+        (ONE, {"Origin": "null"}, 403, "pages of 'null' may not connect"),
+        (PAGE, {"Origin": "http://127.0.0.1:8080"}, 101, ""),
+        *((PAGE, {"Origin": origin}, 403, "may not connect") for origin in OTHER_PAGES),
+        (ANY, {"Host": "evil.example:8765"}, 421, "'evil.example:8765' is no name of this machine"),
+        (PROXIED, {"Host": "arena.example", "Origin": "https://arena.example"}, 101, ""),
+        (OPERATED, {**OPERATOR, "Origin": "http://127.0.0.1:8765"}, 403, "web pages may not operate an arena"),
+        (ANY, OPERATOR, 400, "none of the subprotocols is supported"),
+    ],
+)
+def test_pages_and_programs_may_connect_as_the_operator_said(
+    access: dict[str, Any], headers: dict[str, str], status: int, says: str
+) -> None:
+    told = Door(**access).knock(**headers)
+    assert (told[0], says in told[1]) == (status, True), told
 
 
 @pytest.mark.parametrize(
@@ -71,21 +106,6 @@ async def test_the_arenas_page_may_connect_from_its_own_port_and_scheme_alone(se
 def test_the_origin_of_a_page_is_written_as_browsers_write_it(page: OwnPage, host: str, origin: str) -> None:
     assert page.origin_on(host) == origin
     assert can_page_connect(origin, host, page=page)
-
-
-async def test_any_page_may_be_allowed(serve: Any) -> None:
-    served = await serve(access=Access(origins=parse_origins("*")))
-    for origin in ("https://any.example", "null"):
-        assert await is_welcome(await served.connect(origin=origin))
-
-
-async def test_on_loopback_the_arena_answers_only_to_names_of_its_own(serve: Any) -> None:
-    """A page whose name was made to lead here would be of the same origin."""
-    served = await serve()
-    request = "GET / HTTP/1.1\nHost: evil.example:8765\nOrigin: http://evil.example:8765\nUpgrade: websocket\n\n"
-    answer = await asked(served, request)
-    assert answer.startswith("HTTP/1.1 421 ")
-    assert "'evil.example:8765' is no name of this machine" in answer
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "a.localhost:1", "127.0.0.2:8765", "[::1]:8765"])
@@ -122,12 +142,6 @@ def test_a_page_of_what_is_no_whole_host_may_not_connect(origin: str) -> None:
     assert not can_page_connect(origin, origin.partition("://")[2] or "[::1]")
 
 
-async def test_behind_a_trusted_proxy_the_arena_has_the_name_that_the_proxy_has(serve: Any) -> None:
-    served = await serve(access=Access(proxies=parse_networks("127.0.0.1")))
-    request = "GET / HTTP/1.1\nHost: arena.example\nOrigin: https://arena.example\nUpgrade: websocket\n\n"
-    assert "421" not in (await asked(served, request)).partition("\n")[0]
-
-
 async def test_a_browser_is_told_what_this_is(serve: Any) -> None:
     answer = await asked(await serve(), "GET / HTTP/1.1\nHost: localhost\n\n")
     assert answer.startswith("HTTP/1.1 426 ")
@@ -153,8 +167,10 @@ async def test_any_other_method_is_refused(serve: Any) -> None:
 async def test_an_address_with_too_many_connections_is_told_so_and_one_that_leaves_makes_room(serve: Any) -> None:
     served = await serve(access=Access(bounds=ConnectionBounds(per_address=1)))
     first = await served.enter("ann")
-    status, text = await refused(served)
-    assert (status, text) == (503, "127.0.0.1 has 1 connections, which is the maximum\n")
+    with pytest.raises(InvalidStatus) as answer:
+        await served.connect()
+    assert answer.value.response.status_code == 503
+    assert answer.value.response.body == b"127.0.0.1 has 1 connections, which is the maximum\n"
     await first.wire.close()
     async with asyncio.timeout(WITHIN):
         while True:  # the server may hear of the end a little later
@@ -163,11 +179,27 @@ async def test_an_address_with_too_many_connections_is_told_so_and_one_that_leav
                 break
 
 
-async def test_behind_a_trusted_proxy_each_address_has_its_own_count(serve: Any) -> None:
-    served = await serve(access=Access(bounds=ConnectionBounds(per_address=1), proxies=parse_networks("127.0.0.1")))
-    for address in ("203.0.113.1", "203.0.113.2"):
-        await served.connect(additional_headers={"X-Forwarded-For": address})
-    assert (await refused(served, X_Forwarded_For="203.0.113.1"))[0] == 503
+def test_behind_a_trusted_proxy_each_address_has_its_own_count_and_rate() -> None:
+    door = Door(bounds=ConnectionBounds(per_address=1), proxies=parse_networks("127.0.0.1"))
+    assert [door.knock(X_Forwarded_For=f"203.0.113.{number}")[0] for number in (1, 2, 1)] == [101, 101, 503]
+    told = [door.knock(X_Forwarded_For="203.0.113.3") for _ in range(ARRIVALS_RATE.burst + 3)]
+    assert [status for status, _ in told] == [101] + [503] * (ARRIVALS_RATE.burst + 2)
+    assert told[-1][1] == "203.0.113.3 connects too often"
+
+
+def test_a_wrong_token_of_the_operator_is_refused_and_after_many_only_the_right_one_is_looked_at() -> None:
+    door = Door(operator_token="secret")
+    told = [door.knock(**OPERATOR, Authorization=f"Bearer {token}") for token in ["wrong"] * 22 + ["secret"]]
+    assert [status for status, _ in told] == [401] * 21 + [429, 101]
+    assert told[21][1] == "too many wrong tokens came from 127.0.0.1: try again in 1 s"
+
+
+def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_socket_of_its_own() -> None:
+    door = Door(operator_token="secret", bounds=ConnectionBounds(connections=1, per_address=1))
+    assert [door.knock()[0], door.knock()[0], door.knock("own")[0]] == [101, 503, 403]
+    tokens = ["wrong"] * 60 + ["secret"] * 2
+    told = [door.knock("own", **OPERATOR, Authorization=f"Bearer {token}")[0] for token in tokens]
+    assert told == [401] * 60 + [101] * 2
 
 
 async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(
@@ -185,9 +217,9 @@ async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(
 async def test_an_address_that_connects_without_end_is_refused_without_a_word(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "ARRIVALS_PER_SECOND", 0.01)
+    monkeypatch.setattr("arena.network.admission.ARRIVALS_RATE", TokenBucket(burst=2, per_second=0.01))
     served = await serve(access=Access(bounds=ConnectionBounds(per_address=2)))
-    for _ in range(4 + admission.ARRIVALS_BURST):
+    for _ in range(2 + 4):
         await (await served.connect()).wire.close()
     with pytest.raises((ConnectionError, InvalidMessage)):
         await served.connect()
@@ -220,11 +252,11 @@ async def test_who_shakes_hands_when_it_stops_is_let_in_before(serve: Any) -> No
     writer.close()
 
 
-async def test_a_proxy_that_is_not_trusted_is_noticed_once(serve: Any, caplog: pytest.LogCaptureFixture) -> None:
-    served = await serve()
+def test_a_proxy_that_is_not_trusted_is_noticed_once(caplog: pytest.LogCaptureFixture) -> None:
+    door = Door()
     for _ in range(2):
-        await served.connect(additional_headers={"X-Forwarded-For": "203.0.113.1"})
-    assert [record.getMessage() for record in caplog.records if "proxy" in record.getMessage()] == [
+        door.knock(X_Forwarded_For="203.0.113.1")
+    assert caplog.messages == [
         "a proxy at 127.0.0.1 forwards connections, which all count as its own: see --trusted-proxy"
     ]
 

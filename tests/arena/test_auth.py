@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection
 
 from arena.host.client_registry import LISTING_CACHE_TTL_S
-from arena.server import auth, guess_limits
-from arena.server.auth import Registration
-from arena.server.guess_limits import GuessLimits
+from arena.host.handler import AuthFailed, TooOften
+from arena.server import auth
+from arena.server.auth import Authenticator, Registration
+from arena.server.guess_limits import MAX_KNOWN_ADDRESSES, GuessLimits
 from arena.store.database import StoreError
-from arena.store.registry import add_bots, find_registered_bot, register_bot, update_last_seen
+from arena.store.registry import RegisteredBot, add_bots, find_registered_bot, register_bot, update_last_seen
 from arena.store.retention_clock import check_clock
 from arena.store.tokens import hash_token
+from machine.keyed_limiter import WRONG_TOKEN_BACKOFF
 from machine.timestamps import utc_now
 from patience import PATIENCE_S, patient_host
+from protocol.messages import Hello
 from timeouts import WITHIN
 from virtual_time import advance
 
@@ -138,76 +142,74 @@ def _give_tokens(served: Any, *names: str) -> None:
     served.store.write(add_bots, {name: hash_token(f"{name:*>16}") for name in names})
 
 
-async def test_wrong_tokens_for_a_name_make_an_address_wait_longer_and_longer(
+def free_guesses(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Let a server that starts now allow this many wrong tokens of an address without a wait."""
+    backoff = WRONG_TOKEN_BACKOFF._replace(free_failures=count)
+    monkeypatch.setattr(auth, "GuessLimits", partial(GuessLimits, backoff, backoff))
+
+
+async def test_after_a_wrong_token_too_many_an_address_waits_before_anything_is_looked_up(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guess_limits, "FREE_FAILURES", 1)
+    free_guesses(monkeypatch, 0)
     time = Time()
     served = await serve(time=time)
     _give_tokens(served, "ann")
-    for wait in (1, 2, 4):
-        time.now += wait / 2
-        assert (await refused(served, bot="ann", token=WRONG))[0] == "auth_failed"
-        with monkeypatch.context() as patched:
-            patched.setattr("arena.server.auth.find_registered_bot", None)  # nothing is looked up for who has to wait
-            if wait > 1:
-                says = f"too many wrong tokens for ANN came from 127.0.0.1: try again in {wait // 2} s"
-                assert await refused(served, bot="ANN", token=WRONG) == ("unavailable", says, 4004)
-    time.now += 4
-    await served.enter("ann")
-
-
-async def test_wrong_tokens_for_one_name_keep_no_other_bot_of_the_address_out(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(guess_limits, "FREE_FAILURES", 0)
-    served = await serve(time=Time())
-    _give_tokens(served, "ann", "bob")
     assert (await refused(served, bot="ann", token=WRONG))[0] == "auth_failed"
-    assert (await refused(served, bot="ann", token=WRONG))[0] == "unavailable"
-    for name in ("bob", "newcomer"):
-        await served.enter(name)
+    time.now += 0.5
+    with monkeypatch.context() as patched:
+        patched.setattr("arena.server.auth.find_registered_bot", None)
+        says = "too many wrong tokens for ANN came from 127.0.0.1: try again in 1 s"
+        assert await refused(served, bot="ANN", token=WRONG) == ("unavailable", says, 4004)
+    time.now += 0.5
+    await served.enter("ann")
 
 
 async def test_wrong_tokens_never_keep_a_bot_out_from_where_it_came_before(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guess_limits, "FREE_FAILURES", 0)
-    monkeypatch.setattr(guess_limits, "FREE_FAILURES_PER_ADDRESS", 0)
+    free_guesses(monkeypatch, 0)
     served = await serve(time=Time())
-    _give_tokens(served, "ann", "bob")
-    for name in ("ann", "bob"):
-        await served.enter(name)
-        for _ in range(3):
-            assert (await refused(served, bot=name, token=WRONG))[0] == "auth_failed"
+    _give_tokens(served, "ann")
+    await served.enter("ann")
+    for _ in range(3):
+        assert (await refused(served, bot="ann", token=WRONG))[0] == "auth_failed"
     await served.enter("ann")
 
 
-async def test_who_guesses_at_many_names_has_one_guess_for_each_further_one(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(guess_limits, "FREE_FAILURES_PER_ADDRESS", 2)
-    served = await serve(time=Time())
-    _give_tokens(served, "ann", "bob", "cid", "dan")
-    for name in ("ann", "bob", "cid"):
-        assert (await refused(served, bot=name, token=WRONG))[0] == "auth_failed"
-    assert (await refused(served, bot="ann", token=WRONG))[0] == "unavailable"
-    await served.enter("dan")
+async def test_guesses_at_the_same_time_count_like_those_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow:
+        async def read(self, query: Any, bot: str) -> RegisteredBot:
+            await asyncio.sleep(0)  # until all have asked
+            return RegisteredBot(name=bot, token_hash=hash_token("right"), revoked=False, created="")
+
+    free_guesses(monkeypatch, 1)
+    store: Any = Slow()
+    authenticator = Authenticator(store, Registration(), Time())
+    guesses = (authenticator.identify(Hello(bot="ann", token=WRONG), "a") for _ in range(6))
+    told = await asyncio.gather(*guesses, return_exceptions=True)
+    assert [type(refusal) for refusal in told] == [AuthFailed] * 2 + [TooOften] * 4
 
 
-async def test_guesses_at_the_same_time_count_like_those_one_after_another(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(guess_limits, "FREE_FAILURES", 1)
-    served = await serve(time=Time())
-    _give_tokens(served, "ann")
-    codes = [code for code, _, _ in await asyncio.gather(*(refused(served, bot="ann", token=WRONG) for _ in range(6)))]
-    assert sorted(codes) == ["auth_failed"] * 2 + ["unavailable"] * 4
+def test_wrong_tokens_for_one_name_keep_no_other_bot_of_the_address_out() -> None:
+    limits = GuessLimits()
+    for _ in range(21):
+        limits.record_failure("a", "ann", 0.0)
+    waits = [limits.wait_s(address, bot, 0.0) for address, bot in (("a", "Ann"), ("a", "bob"), ("b", "ann"))]
+    assert waits == [1, 0, 0]
+
+
+def test_who_guesses_at_many_names_has_one_guess_for_each_further_one() -> None:
+    limits = GuessLimits()
+    for number in range(201):
+        assert limits.wait_s("a", f"bot-{number}", 0.0) == 0
+        limits.record_failure("a", f"bot-{number}", 0.0)
+    assert [limits.wait_s("a", bot, 0.0) for bot in ("bot-0", "bot-200", "new")] == [1, 1, 0]
 
 
 def test_of_a_bot_that_moves_the_latest_addresses_are_known() -> None:
     limits = GuessLimits()
-    for number in range(guess_limits.MAX_KNOWN_ADDRESSES + 1):
+    for number in range(MAX_KNOWN_ADDRESSES + 1):
         limits.record_login(str(number), "ann")
     for _ in range(50):
         limits.record_failure("0", "ann", 0.0)

@@ -1,13 +1,8 @@
-"""How many connections there may be, who is cut off for another, and how often anything may happen."""
+"""How many connections there may be, and who is cut off for another."""
 
 from __future__ import annotations
 
-import pytest
-
 from arena.network.connection_limits import ConnectionBounds, ConnectionLimits, ConnectionSlot
-from machine import failure_backoff, token_bucket
-from machine.failure_backoff import FAILURE_TTL_S, FailureBackoff
-from machine.token_bucket import TokenBucket
 
 
 class Crowd:
@@ -77,49 +72,9 @@ def test_who_came_in_is_in_nobodys_way() -> None:
 
 
 def test_a_proxy_has_as_many_that_wait_as_there_may_be_and_each_counts_for_its_own() -> None:
-    crowd = Crowd(waiting=3, waiting_per_address=1)
+    crowd = Crowd(waiting=4, waiting_per_address=1)
     waiting = [crowd.take(f"through {number}", "proxy", shared=True) for number in range(3)]
     assert crowd.cut == []
     waiting[0].try_admit("a")
     crowd.take("direct", "a")
     assert crowd.cut == ["through 0"]
-
-
-def test_a_rate_gives_a_burst_and_then_one_at_a_time() -> None:
-    rate = TokenBucket(3, 0.5)
-    assert [rate.take("a", 100.0) for _ in range(5)] == [0, 0, 0, 2, 2]
-    assert rate.take("b", 100.0) == 0
-    assert rate.take("a", 101.5) == pytest.approx(0.5)
-    assert [rate.take("a", 102.0), rate.take("a", 102.0)] == [0, 2]
-    assert [rate.take("a", 1000.0) for _ in range(4)] == [0, 0, 0, 2]
-
-
-def test_failures_cost_nothing_at_first_and_then_twice_as_much_each_time() -> None:
-    patience = FailureBackoff(10.0, free_failures=2)
-    waits = []
-    for _ in range(8):
-        waits.append(patience.wait_s("a", 100.0))
-        patience.add_failure("a", 100.0)
-    assert waits == [0, 0, 0, 1, 2, 4, 8, 10]
-    assert patience.wait_s("b", 100.0) == 0
-    assert patience.wait_s("a", 104.0) == 6
-    assert patience.wait_s("a", 110.0) == 0
-
-
-def test_failures_of_long_ago_are_forgotten() -> None:
-    for later, waits in ((FAILURE_TTL_S - 1, 20), (FAILURE_TTL_S, 0)):
-        patience = FailureBackoff(600.0, first_wait_s=10.0, free_failures=1)
-        for _ in range(2):
-            patience.add_failure("a", 0.0)
-        assert patience.add_failure("a", 10.0 + later) == waits
-
-
-def test_what_is_remembered_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    for kept in (failure_backoff, token_bucket):
-        monkeypatch.setattr(kept, "MAX_KEYS", 2)
-    rate, patience = TokenBucket(1, 1.0), FailureBackoff(60.0)
-    for key in "abc":
-        rate.take(key, 0.0)
-        patience.add_failure(key, 0.0)
-    assert [rate.take(key, 0.0) for key in "cba"] == [1, 1, 0]
-    assert [patience.wait_s(key, 0.0) for key in "abc"] == [0, 1, 1]

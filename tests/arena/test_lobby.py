@@ -208,11 +208,7 @@ def test_who_is_suspended_is_refused_until_the_time_is_over_and_then_paired() ->
 
 
 def test_of_new_bots_of_one_address_one_plays_until_it_has_come() -> None:
-    class Held(SeekBoard):
-        def begin(self, start: Any) -> None:
-            self.begun.append(tuple(sorted(start.bots)))
-
-    board = Held()
+    board = SeekBoard(held=True)
     for bot in ("ann", "bob", "cid", "dan"):
         board.feed(BotJoined(bot, 64, "here"))
     for bot in ("ann", "bob", "cid", "dan"):

@@ -10,12 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from arena.commands.node_process import _claim_retry
 from arena.commands.nodes import declare_lost, show_nodes
 from arena.commands.nodes import drain as drain_by_command
 from arena.commands.serve import upgrade_if_older
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.replay.verify import verify_record
 from arena.store.actions import actions_page
+from arena.store.answer_limit import DatabaseTimeouts
 from arena.store.data_folder import DataFolderInUse
 from arena.store.database import StoreUnavailable
 from arena.store.database_url import open_database_url
@@ -310,6 +312,16 @@ def test_who_waits_until_a_node_is_drained_is_told_that_it_is_drained_no_more(
     )
     with pytest.raises(UsageFault, match="a takes new matches again"):
         drain_by_command(url, "a", undo=False, wait=True)
+
+
+@pytest.mark.parametrize(("silent_s", "longest_s"), [(0.0, 10.0), (4.0, 3615.0)])
+def test_a_name_is_waited_for_as_long_as_a_process_that_ended_or_hangs_may_keep_it(
+    silent_s: float, longest_s: float
+) -> None:
+    retry = _claim_retry("a", DatabaseTimeouts())
+    assert [retry.delay_s(NodeTaken("", silent_s), at) for at in (5.0, 4.9 + longest_s)] == [0.2, 0.2]
+    with pytest.raises(NodeTaken):
+        retry.delay_s(NodeTaken("", silent_s), 5.1 + longest_s)
 
 
 def test_a_file_has_no_nodes() -> None:

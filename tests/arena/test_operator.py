@@ -13,9 +13,9 @@ import pytest
 from msgspec.structs import replace
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
-from websockets.typing import Origin, Subprotocol
+from websockets.typing import Subprotocol
 
-from arena.network.admission import ARRIVALS_BURST, OPERATOR_SUBPROTOCOL, Access
+from arena.network.admission import OPERATOR_SUBPROTOCOL, Access
 from arena.network.binding import bind_sockets, port_of
 from arena.network.connection_limits import ConnectionBounds
 from arena.operations.administration import all_handlers
@@ -35,7 +35,7 @@ from arena.runs.play_request import PlayReply, PlayRequest
 from arena.store.annulment import AnnulmentOutcome
 from arena.store.database_url import open_database_url
 from certificates import make
-from machine.failure_backoff import FREE_FAILURES
+from machine.keyed_limiter import WRONG_TOKEN_BACKOFF
 from processes import REPOSITORY, run, serving
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, UsageFault
@@ -216,13 +216,11 @@ async def test_what_goes_on_while_it_is_heard_ends_when_its_operator_leaves(serv
         await asking
 
 
-async def test_wrong_tokens_are_refused_and_after_many_the_right_one_still_comes_in(serve: Any) -> None:
+async def test_a_wrong_token_is_refused_and_too_many_of_them_too(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = WRONG_TOKEN_BACKOFF._replace(free_failures=1, first_wait_s=300.0)
+    monkeypatch.setattr("arena.network.admission.WRONG_TOKEN_BACKOFF", few)
     served = await operated(serve)
-    assert await refused(served, None) == (401, _wrong())
-    for _ in range(FREE_FAILURES):
-        assert (await refused(served, "sécret"))[0] == 401
-    status, text = await refused(served, "wrong")
-    assert (status, text[:46]) == (429, "too many wrong tokens came from 127.0.0.1: try")
+    assert [await refused(served, token) for token in (None, "sécret")] == [(401, _wrong())] * 2
     with pytest.raises(TokenRefused, match="refuses the operator's token: too many wrong tokens"):
         async with connect_to_url(at(served), "wrong"):
             pass
@@ -235,44 +233,12 @@ def _wrong() -> str:
     return "the operator's token is missing or wrong: it is the one that operator.json had when the server started\n"
 
 
-async def test_a_web_page_may_not_operate_an_arena_not_even_its_own(serve: Any) -> None:
-    served = await serve(access=Access(operator_token=TOKEN, origins=("*",)))
-    status, text = await refused(served, origin=Origin(f"http://127.0.0.1:{served.port}"))
-    assert (status, text) == (403, "arena.operator is for programs: web pages may not operate an arena\n")
-
-
-async def test_an_arena_without_an_operator_knows_no_such_subprotocol(serve: Any) -> None:
-    status, text = await refused(await serve())
-    assert (status, "none of the subprotocols is supported" in text) == (400, True)
-
-
 async def test_an_operator_counts_among_the_connections_of_its_address(serve: Any) -> None:
     served = await serve(
         access=Access(operator_token=TOKEN, bounds=ConnectionBounds(per_address=1)), make_operations=all_handlers
     )
     async with connect_to_url(at(served), TOKEN):
         assert (await refused(served))[0] == 503
-
-
-async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_socket_of_its_own(serve: Any) -> None:
-    bounds = ConnectionBounds(connections=1, per_address=10)
-    served = await serve(access=Access(operator_token=TOKEN, bounds=bounds), make_operations=all_handlers)
-    (own,) = bind_sockets("127.0.0.1", 0)
-    url = f"ws://127.0.0.1:{port_of([own])}"
-    await served.arena.host.listener.add_socket(own, "the operator", operators_only=True)
-    await served.enter("ann")
-    for _ in range(FREE_FAILURES + 2):
-        with pytest.raises(TokenRefused):
-            async with connect_to_url(url, "wrong"):
-                pass
-    for _ in range(ARRIVALS_BURST + 2 * bounds.per_address):
-        _, writer = await asyncio.open_connection("127.0.0.1", port_of([own]))
-        writer.close()
-    async with connect_to_url(url, TOKEN) as operator, connect_to_url(url, TOKEN):
-        assert [bot.bot for bot in (await operator.ask(StatusRequest(), ServerStatus)).bots] == ["ann"]
-    with pytest.raises(InvalidStatus) as answer:
-        await connect(url)
-    assert answer.value.response.status_code == 403
 
 
 async def test_at_the_operators_socket_the_token_gets_in_however_many_come_without(serve: Any) -> None:

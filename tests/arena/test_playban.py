@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from arena.host.timeouts import HostTimeouts
-from arena.lobby.events import BotLeft
+from arena.lobby.events import BotLeft, BotReady
 from arena.lobby.policy import LobbyPolicy
 from arena.lobby.suspensions import Suspensions, pause_message
-from machine.failure_backoff import FailureBackoff
 from protocol.messages import Clock
 from seek_board import SeekBoard
 from virtual_time import advance
@@ -27,17 +25,6 @@ POLICY = LobbyPolicy()
 @pytest.fixture
 def suspensions() -> Suspensions:
     return Suspensions(POLICY)
-
-
-def test_a_match_played_makes_good_for_one_that_was_missed_and_shortens_no_pause() -> None:
-    pauses = FailureBackoff(POLICY.max_pause_s, POLICY.first_pause_s)
-    assert [pauses.add_failure("ann", 0.0) for _ in range(8)] == [10, 20, 40, 80, 160, 320, 600, 600]
-    pauses.remove_failure("ann")
-    pauses.remove_failure("nobody")
-    assert (pauses.wait_s("ann", 599.0), pauses.wait_s("nobody", 599.0)) == (1, 0)
-    for _ in range(7):
-        pauses.remove_failure("ann")
-    assert (pauses.wait_s("ann", 0.0), pauses.add_failure("ann", 0.0)) == (0, POLICY.first_pause_s)
 
 
 def test_a_pause_is_told_in_whole_seconds() -> None:
@@ -102,6 +89,18 @@ def test_an_address_whose_new_bots_do_not_come_has_a_tenth_of_the_time(suspensio
     assert (suspensions.pause_s("ann", HERE, now), suspensions.pause_s("newcomer", THERE, now)) == (0, 0)
 
 
+def test_a_silent_bot_with_64_slots_takes_one_honest_bot_at_a_time() -> None:
+    board = SeekBoard(held=True)
+    for number in range(64):
+        board.seek("troll", str(number))
+    for bot in ("ann", "bob", "cid"):
+        board.join(bot)
+        board.feed(BotReady(bot))
+        board.seek(bot)
+        board.advance(60.0)
+    assert board.begun == [("ann", "troll"), ("bob", "cid")]
+
+
 def test_bots_that_leave_while_a_round_goes_on_are_passed_over() -> None:
     board = SeekBoard(LobbyPolicy(pairing_batch_size=2))
     for number in range(5):
@@ -147,25 +146,6 @@ async def test_a_seat_that_never_moves_missed_its_match(serve: Any) -> None:
     assert (await first.expect("end"))["reason"] == "timeout"
     await first.send(type="seek", id="again", game="nim")
     assert (await first.expect("error"))["code"] == "unavailable"
-
-
-async def test_a_silent_bot_with_64_slots_takes_one_honest_bot_at_a_time(serve: Any) -> None:
-    served = await serve()
-    ann, bob, cid = [await served.enter(name) for name in ("ann", "bob", "cid")]
-    for one, other in ((ann, bob), (bob, cid)):
-        for client in (one, other):
-            await client.send(type="seek", id="first", game="nim")
-        for client in (one, other):
-            await client.ready(await client.expect("start"))
-        await asyncio.gather(one.play(), other.play())
-    troll = await served.enter("troll", slots=64)
-    for number in range(64):
-        await troll.send(type="seek", id=str(number), game="nim")
-    await ann.send(type="seek", id="second", game="nim")
-    assert {seat["bot"] for seat in (await ann.expect("start"))["seats"]} == {"ann", "troll"}
-    for client in (bob, cid):
-        await client.send(type="seek", id="second", game="nim")
-    assert {seat["bot"] for seat in (await bob.expect("start"))["seats"]} == {"bob", "cid"}
 
 
 async def test_who_walks_away_frees_the_opponent(serve: Any) -> None:

@@ -98,9 +98,9 @@ async def test_a_flood_of_refusals_is_written_in_part_and_then_counted(written: 
         told.log_refused("10.0.0.1", "it connects too often")
     told.log_connected("ann", "", "", "10.0.0.2")
     await told.close()
-    assert (len(of(written, "refused")), len(of(written, "came"))) == (event_log.ADDRESS_LINES_BURST, 1)
+    assert (len(of(written, "refused")), len(of(written, "came"))) == (event_log.ADDRESS_LINES_RATE.burst, 1)
     [left_out] = of(written, "left_out")
-    assert left_out.fields == {"refused": 1000 - event_log.ADDRESS_LINES_BURST}
+    assert left_out.fields == {"refused": 1000 - event_log.ADDRESS_LINES_RATE.burst}
     assert len(told.failures) == event_log.MAX_FAILURES
 
 
@@ -139,7 +139,7 @@ def test_what_strangers_have_libraries_say_is_counted_with_what_they_do_themselv
     logger.name = library
     for number in range(200):
         logger.warning("invalid request %d", number)
-    assert len(lines()) == log_output.STRANGER_LINE_BURST
+    assert len(lines()) == log_output.STRANGER_LINES_RATE.burst
     logger.name = "arena.serve"
     logger.info("this is the arena's own")
     assert lines()[-1] == "arena: this is the arena's own"
@@ -147,21 +147,21 @@ def test_what_strangers_have_libraries_say_is_counted_with_what_they_do_themselv
     logger.name = library
     for number in range(200):
         logger.warning("invalid request %d", number)
-    assert len(lines()) == log_output.STRANGER_LINE_BURST + 1 + log_output.STRANGER_LINES_PER_SECOND
+    assert len(lines()) == log_output.STRANGER_LINES_RATE.burst + 1 + log_output.STRANGER_LINES_RATE.per_second
 
 
 def test_what_strangers_had_no_line_for_is_counted_and_told(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "arena.log")
     limit = LineLimit(lambda: 0.0)
     for event in ("came", "left"):
-        for _ in range(log_output.STRANGER_LINE_BURST):
+        for _ in range(log_output.STRANGER_LINES_RATE.burst):
             record = logging.LogRecord("arena.events", logging.INFO, "", 0, "", (), None)
             record.event, record.of_stranger = event, True
             limit.filter(record)
     limit.suppressed.report()
     limit.suppressed.report()
     [left_out] = of(caplog, "left_out")
-    assert left_out.fields == {"left": log_output.STRANGER_LINE_BURST}
+    assert left_out.fields == {"left": log_output.STRANGER_LINES_RATE.burst}
 
 
 def test_how_much_was_left_out_is_told_after_a_while_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

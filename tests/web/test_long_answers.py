@@ -156,16 +156,16 @@ async def test_whoever_holds_most_makes_room_for_the_newest(port: int, monkeypat
     first[1].close()
 
 
-def test_of_answers_under_way_the_oldest_of_the_address_with_the_most_is_cut() -> None:
-    cut: list[str] = []
-    here = AnswerScheduler()
-    for number in range(serving.MAX_HELD_BYTES // serving.MIN_HELD_BYTES):
-        here.enter(f"10.0.0.{number // 2}", 0, partial(cut.append, str(number)))
-    place = here.enter("10.0.0.1", 0, lambda: cut.append("new"))
-    assert cut == ["2"]
-    here.leave("10.0.0.1", place)
-    here.enter("10.0.1.1", 0, lambda: cut.append("last"))
-    assert cut == ["2"]
+async def test_of_answers_under_way_the_oldest_of_the_address_with_the_most_is_cut() -> None:
+    here, loop = AnswerScheduler(), asyncio.get_running_loop()
+    answers = [loop.create_future() for _ in range(serving.MAX_HELD_BYTES // serving.MIN_HELD_BYTES)]
+    for number, answer in enumerate(answers):
+        here.enter(f"10.0.0.{number // 2}", 0, answer)
+    here.enter("10.0.0.1", 0, new := loop.create_future())
+    assert [number for number, answer in enumerate(answers) if answer.cancelled()] == [2]
+    assert [here.leave(new), here.leave(answers[2])] == [True, False]
+    here.enter("10.0.1.1", 0, new)
+    assert sum(answer.cancelled() for answer in (*answers, new)) == 1
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -184,19 +184,11 @@ async def stays() -> bool:
 
 async def test_addresses_take_turns_and_an_address_answers_whoever_asked_first() -> None:
     turns, done = FairTaskQueue(1, 10, 10), list[str]()
-    begun, go_on = threading.Event(), threading.Event()
-
-    def first() -> None:
-        begun.set()
-        go_on.wait(WITHIN)
-
-    waiting = [asyncio.create_task(turns.run("z", first, stays))]
-    await asyncio.to_thread(begun.wait, WITHIN)
     names = ("a1", "a2", "a3", "b1", "b2", "c1")
-    waiting += [asyncio.create_task(turns.run(name[0], partial(done.append, name), stays)) for name in names]
-    await asyncio.sleep(0)
-    waiting.pop(2).cancel()
-    go_on.set()
+    async with turns.turn("z", stays):
+        waiting = [asyncio.create_task(turns.run(name[0], partial(done.append, name), stays)) for name in names]
+        await asyncio.sleep(0)
+        waiting.pop(1).cancel()
     await asyncio.gather(*waiting)
     assert done == ["a1", "b1", "c1", "a3", "b2"]
 
@@ -214,11 +206,10 @@ async def test_nothing_is_done_for_whoever_has_gone() -> None:
 
 async def test_who_leaves_as_their_turn_comes_lets_the_next_in() -> None:
     turns, done = FairTaskQueue(1, 10, 10), list[str]()
-    await turns.enter("a", stays)
-    first, second = (asyncio.create_task(turns.run("a", partial(done.append, name), stays)) for name in "bc")
-    await asyncio.sleep(0)
-    first.cancel()
-    turns.leave()
+    async with turns.turn("a", stays):
+        first, second = (asyncio.create_task(turns.run("a", partial(done.append, name), stays)) for name in "bc")
+        await asyncio.sleep(0)
+        first.cancel()
     await asyncio.wait([first, second], timeout=WITHIN)
     assert (first.cancelled(), done) == (True, ["c"])
     await turns.run("a", partial(done.append, "d"), stays)

@@ -24,7 +24,7 @@ from arena.web.admin.sessions import SESSION_LIFETIME_S, AdminSession, Sessions
 from arena.web.admin_config import PREFIX, AdminConfig
 from arena.web.answers import visitor_of
 from arena.web.rendering import render_bytes, site_of
-from machine.failure_backoff import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
+from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
 from protocol.display import short_repr
 from protocol.secret_text import strip_invisible
 
@@ -118,7 +118,7 @@ class AccessControl:
     def __init__(self, config: AdminConfig) -> None:
         self.config = config
         self.sessions = Sessions()
-        self._guesses = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES)
+        self._wrong_tokens = KeyedLimiter(WRONG_TOKEN_BACKOFF)
 
     def wrap_page(self, answer: Answer) -> Endpoint:
         """Wrap a page so that only signed-in operators get it. All other visitors get the sign-in page."""
@@ -156,11 +156,11 @@ class AccessControl:
         form = await read_form(request, MAX_SIGN_IN_BYTES)
         token = strip_invisible(form.one("token"))
         if not hmac.compare_digest(hash_token(token), self.config.token_hash):
-            wait = ceil(self._guesses.wait_s(address, now))
+            wait = ceil(self._wrong_tokens.wait_s(address, now))
             if wait:  # the token has 256 bits: slowing down failures suffices, and never affects a correct token
                 said = f"too many wrong tokens from your address: try again in {wait} s"
                 return _sign_in_page(request, said, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
-            self._guesses.add_failure(address, now)
+            self._wrong_tokens.add(address, now)
             log.warning("a wrong operator token was sent to the admin pages, from %s", address)
             return _sign_in_page(request, "that is not the operator’s token", HTTPStatus.FORBIDDEN)
         log.info("the operator signed in to the admin pages, from %s", address)
