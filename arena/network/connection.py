@@ -496,6 +496,7 @@ class Connection(asyncio.Protocol):
         output = self.protocol.output
         if self.transport.is_closing():  # uvloop raises if a closed transport is written to
             output.clear()
+        if not output:  # it was written with the end of the connection, after which not even nothing may be written
             return
         self.transport.writelines(output)
         output.clear()

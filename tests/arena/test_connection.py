@@ -280,6 +280,19 @@ async def test_a_client_that_does_not_end_a_connection_that_is_closed_is_cut_off
     assert receiver.wire.is_aborted
 
 
+async def test_a_frame_that_was_sent_before_the_client_closed_is_written_before_the_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    receiver = await Receiver.opened()
+    before = len(receiver.wire.written)
+    receiver.connection.send_frame("late")
+    await receiver.feed(closing(CloseCode.NORMAL_CLOSURE))
+    await advance(0.1)
+    assert receiver.wire.written[before:].startswith(b"\x81\x04late\x88")
+    assert receiver.wire.has_ended
+    assert not caplog.records
+
+
 async def test_a_client_that_does_not_answer_a_close_is_cut_off() -> None:
     receiver = await Receiver.opened()
     receiver.connection.start_close(4000, "bye")
