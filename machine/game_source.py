@@ -1,0 +1,145 @@
+"""The sources of games from files: a file with rules and the files beside it, which a database can keep.
+
+Such a game is run from a copy in the cache folder, which is named after its content. So the author may change or remove
+the file while matches are under way, and processes that are started later load the same rules.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from machine.cache import cache_folder
+from machine.game_discovery import brought_games, file_of_game, load_game_file, replace_game
+from protocol.errors import UsageFault, os_errors_as
+from protocol.games import game_spec, is_known_game
+from protocol.games.spec import GameSpec
+
+COPIES_FOLDER = "games"
+"""The folder of the copies in the cache folder."""
+COPIED_SUFFIXES = (".css", ".js", ".md", ".txt")
+"""The suffixes of the files that belong to a game if they lie beside its file, under its name."""
+MAX_FILE_BYTES = 4 * 1024 * 1024
+"""Maximum size of a file of a game. A command reads all files of all games that its database keeps."""
+
+
+class GameSource(Struct, frozen=True, kw_only=True):
+    """The files of a game: `source` is the content of the file with the rules, `file` its name without a folder.
+    `beside` has the files of the board and the documents, by name.
+    """
+
+    file: str
+    source: bytes
+    beside: Mapping[str, bytes]
+
+    @classmethod
+    def read(cls, file: Path) -> GameSource:
+        """Read the files of a game. Raise `UsageFault` if one can't be read or is too large."""
+        others = [file.with_suffix(suffix) for suffix in COPIED_SUFFIXES]
+        return cls(
+            file=file.name, source=_read(file), beside={other.name: _read(other) for other in others if other.is_file()}
+        )
+
+    @property
+    def digest(self) -> str:
+        """The digest of the rules, as `GameSpec.digest` has it."""
+        return hashlib.sha256(self.source).hexdigest()
+
+    def write_copy(self) -> Path:
+        """Write the files to a folder that is named after their content, unless they are there. Return the path of the
+        file with the rules. Raise `UsageFault` if they can't be written.
+        """
+        files = {self.file: self.source, **self.beside}
+        content = hashlib.sha256()
+        for name, data in sorted(files.items()):
+            content.update(f"{name}\n{len(data)}\n".encode() + data)
+        folder = _copies_folder() / content.hexdigest()[:32]
+        with os_errors_as(UsageFault, f"the copy of {self.file} in {folder} can't be written"):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o755)  # bots in a sandbox may run as another user
+            for name, data in files.items():
+                _write(folder / name, data)
+        return folder / self.file
+
+    def load(self) -> list[GameSpec]:
+        """Run the rules from a copy, and return the games in them. They are not registered. Raise `UsageFault`."""
+        return load_game_file(self.write_copy())
+
+
+def use_copy(game: str) -> GameSource:
+    """Run a registered game of a file from a copy of the file from now on. Return its source. Raise `UsageFault`."""
+    source = GameSource.read(file_of_game(game))
+    for spec in source.load():
+        if spec.name == game:
+            replace_game(spec)
+    return source
+
+
+def use_source(source: GameSource, game: str, *, offered: bool) -> None:
+    """Register a game that a database keeps. A game of the same name that was registered before stays: the command
+    line and the environment come before the database. Raise `UsageFault` if the rules can't be loaded.
+    """
+    if not is_known_game(game):
+        for spec in source.load():
+            if spec.name == game:
+                replace_game(spec._replace(offered=offered))
+        return
+    known = game_spec(game)
+    if not known.digest:
+        raise UsageFault(f"the name {game} is that of a built-in game, or of an installed package")
+    if known.digest == source.digest:
+        replace_game(known._replace(offered=offered))
+
+
+def copied_folders() -> list[Path]:
+    """Return the folders of all registered games of files, for programs that must be shown what they may read."""
+    return list(dict.fromkeys(file_of_game(game).parent for game in brought_games()))
+
+
+def _read(file: Path) -> bytes:
+    with os_errors_as(UsageFault, f"the game {file} can't be read"):
+        content = file.read_bytes()
+    if len(content) > MAX_FILE_BYTES:
+        raise UsageFault(f"{file} has {len(content)} bytes: a game's file has at most {MAX_FILE_BYTES}")
+    return content
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file unless it has this content. Processes that write it at the same time do not disturb each other."""
+    if file.is_file() and file.read_bytes() == content:
+        return
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    part.write_bytes(content)
+    part.chmod(0o644)
+    part.replace(file)
+
+
+def _copies_folder() -> Path:
+    """Return the folder of all copies. For root, and where the cache folder can't be written, it is a temporary one:
+    bots in a sandbox run as other users, which can't read the cache folder of root.
+    """
+    folder = cache_folder() / COPIES_FOLDER
+    if os.geteuid() != 0:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return _temporary_folder()
+        if os.access(folder, os.W_OK):
+            return folder
+    return _temporary_folder()
+
+
+@cache
+def _temporary_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="arena-games-"))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
