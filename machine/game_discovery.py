@@ -1,7 +1,7 @@
 """Games besides the built-in ones: Python files that the user names, and packages that are installed.
 
 A file is loaded by `add_game_file`. Processes that are started later load it as well, such as bots and workers, which
-open no database: the environment variable `GAME_FILES_VARIABLE` names it. game_source.py loads games that a database
+open no database: the environment variable `GAME_FILES_VARIABLE` names it. game_files.py loads games that a database
 keeps. An installed package offers games as entry points of the group `GAME_ENTRY_POINT_GROUP`:
 a `TurnGame`, another `Game`, or a sequence of `GameSpec`.
 """
@@ -34,8 +34,8 @@ GAME_ENTRY_POINT_GROUP = "bot_arena.games"
 """The group of entry points in which packages offer games."""
 GAME_FILE_SUFFIX = ".py"
 """The end of the name of a file with a game. On a command line, a word with this end is a file and not a game."""
-VERSION_PATTERN = r"\d{1,6}(\.\d{1,6}){0,3}"
-"""The pattern of the version of a game in a file: numbers with dots between them, which can be compared."""
+VERSION_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,19}"
+"""The pattern of the version of a game in a file."""
 _MODULE_PREFIX = "brought_games_"
 """The start of the names of the modules that are made of files."""
 
@@ -100,7 +100,12 @@ def replace_game(spec: GameSpec) -> None:
 
 def brought_games() -> list[str]:
     """Return the names of the games that came from files."""
-    return [name for name in game_names() if game_spec(name).digest]
+    return [name for name in game_names() if is_from_file(game_spec(name))]
+
+
+def is_from_file(spec: GameSpec) -> bool:
+    """Return whether a game came from a file, rather than with bot-arena or an installed package."""
+    return spec.room.startswith(_MODULE_PREFIX)
 
 
 def file_of_game(game: str) -> Path:
@@ -210,7 +215,8 @@ def _spec_of(module: ModuleType, kind: type[Any], file: Path) -> GameSpec:
     version = getattr(kind, "version", "1")
     if not isinstance(version, str) or not re.fullmatch(VERSION_PATTERN, version):
         raise GameFileFault(
-            f'{file.name}: version is {short_repr(version)}: write numbers in a text, such as "2" or "2.1"'
+            f"{file.name}: the version of {kind.name} is {short_repr(version)}: it is a text of 1 to 20 letters, "
+            "digits, dots, - and _"
         )
     return GameSpec(
         name=kind.name,

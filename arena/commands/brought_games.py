@@ -16,8 +16,15 @@ from arena.store.actions import log_action
 from arena.store.database import DatabaseNotFound
 from arena.store.games import add_games, check_version, list_games, match_counts, remove_game
 from arena.store.store import Reader, Store
-from machine.game_discovery import add_game_file, file_of_game, is_game_file, locate_failures, resolve_game
-from machine.game_source import use_copy
+from machine.game_discovery import (
+    add_game_file,
+    file_of_game,
+    is_from_file,
+    is_game_file,
+    locate_failures,
+    resolve_game,
+)
+from machine.game_files import use_copy
 from machine.terminal import say
 from protocol.display import short_repr
 from protocol.errors import ArenaFault, UsageFault
@@ -74,7 +81,7 @@ def store_game(store: Store, game: str) -> None:
     """Store a game that came from a file, and run it from a copy. Do nothing for another game. Raise `UsageFault` if
     the database has other rules under its version.
     """
-    if game_spec(game).digest:
+    if is_from_file(game_spec(game)):
         store.write(add_games, [(game_spec(game), use_copy(game))])
 
 
@@ -143,7 +150,7 @@ def _list_rows(where: str) -> list[ListedGame]:
             assert spec is not None
             version, digest, offered = spec.version, spec.digest, True
             origin = "built in" if game in builtin_game_names() else spec.room.partition(".")[0]
-            if digest:
+            if is_from_file(spec):
                 origin = f"{file_of_game(game).name}, not stored"
         title = "can't be loaded" if spec is None else game_class(game).title
         rows.append(

@@ -70,7 +70,7 @@ from machine import event_loop, held_signals, standard_streams
 from machine.arguments import read_clock, read_text_or_file
 from machine.event_loop import BackgroundTasks, background_task
 from machine.game_discovery import add_game_file, file_of, is_game_file
-from machine.game_source import use_copy
+from machine.game_files import use_copy
 from machine.log_output import configure_logging
 from machine.service_manager import ServiceManager
 from machine.subprocesses import limit_niceness

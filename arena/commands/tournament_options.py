@@ -32,7 +32,7 @@ from arena.runs.schedule_limits import MAX_ROUNDS, TOURNAMENT_FORMATS, check_siz
 from arena.store.database_url import open_database_url
 from machine.arguments import add_preset, read_clock, read_value
 from machine.cores import usable_cores, warn_of_excess
-from machine.game_source import copied_folders
+from machine.game_files import copied_folders
 from machine.output_file import why_not_writable
 from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault

@@ -7,6 +7,8 @@ command, node and page that opens the database loads the newest version of each 
 from __future__ import annotations
 
 import logging
+import re
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -16,7 +18,7 @@ from sqlalchemy import Connection
 
 from arena.store.dialect import execute, insert_into
 from arena.store.rows import read_row, read_rows
-from machine.game_source import GameSource, use_source
+from machine.game_files import GameFiles, use_source
 from machine.timestamps import utc_now
 from protocol.display import list_choices, short_repr
 from protocol.errors import ArenaFault, UsageFault
@@ -58,7 +60,7 @@ class GameCode(Struct, frozen=True, kw_only=True):
 
     game: str
     offered: bool
-    source: GameSource
+    source: GameFiles
 
 
 def check_version(connection: Connection, spec: GameSpec, file: str) -> None:
@@ -71,14 +73,14 @@ def check_version(connection: Connection, spec: GameSpec, file: str) -> None:
             f"{file}: the rules of {spec.name} differ from those of version {newest.version} that are stored: raise "
             f'version, as in version = "{_next_version(newest.version)}"; ratings of different versions are separate'
         )
-    if _version_numbers(spec.version) < _version_numbers(newest.version):
+    if _version_key(spec.version) < _version_key(newest.version):
         raise UsageFault(
             f"{file}: {spec.name} has version {spec.version}, but version {newest.version} is stored: raise version "
             f'above it, as in version = "{_next_version(newest.version)}"'
         )
 
 
-def add_games(connection: Connection, games: Iterable[tuple[GameSpec, GameSource]]) -> None:
+def add_games(connection: Connection, games: Iterable[tuple[GameSpec, GameFiles]]) -> None:
     """Store the sources of games, and offer these games. Raise `UsageFault` as `check_version` does.
 
     If a version is stored already, only the files beside the rules are replaced.
@@ -87,7 +89,7 @@ def add_games(connection: Connection, games: Iterable[tuple[GameSpec, GameSource
         _add_game(connection, spec, source)
 
 
-def _add_game(connection: Connection, spec: GameSpec, source: GameSource) -> None:
+def _add_game(connection: Connection, spec: GameSpec, source: GameFiles) -> None:
     check_version(connection, spec, source.file)
     beside = msgspec.msgpack.encode(source.beside)
     words = {"game": spec.name, "version": spec.version, "file": source.file, "beside": beside}
@@ -126,10 +128,10 @@ def read_games(connection: Connection) -> list[GameCode]:
     return [read_row(GameCode, row, source=_source(row)) for row in rows]
 
 
-def source_by_digest(connection: Connection, digest: str) -> GameSource | None:
+def source_by_digest(connection: Connection, digest: str) -> GameFiles | None:
     """Return the source of the rules with a digest, of whichever version; None if it is not stored.
 
-    `GameSource.load` gives the games in it. Raise `ArenaFault` if the source is damaged.
+    `GameFiles.load` gives the games in it. Raise `ArenaFault` if the source is damaged.
     """
     row = execute(connection, _SELECT_BY_DIGEST, {"digest": digest}).one_or_none()
     if row is None:
@@ -158,14 +160,18 @@ def find_problems(connection: Connection) -> Iterator[str]:
             yield f"game {row.game}, version {row.version}: the source does not have the digest {row.digest[:12]}"
 
 
-def _source(row: Any) -> GameSource:
+def _source(row: Any) -> GameFiles:
     beside = msgspec.msgpack.decode(row.beside, type=dict[str, bytes])
-    return GameSource(file=row.file, source=row.source, beside=beside)
+    return GameFiles(file=row.file, source=row.source, beside=beside)
 
 
-def _version_numbers(version: str) -> list[int]:
-    return [int(number) for number in version.split(".")]
+def _version_key(version: str) -> list[tuple[int, str]]:
+    """Return a key that sorts versions: numbers by their value, 2 before 10, and before letters."""
+    parts = re.findall(r"\d+|[A-Za-z]+", version)
+    return [(int(part), "") if part.isdecimal() else (sys.maxsize, part) for part in parts]
 
 
 def _next_version(version: str) -> str:
-    return str(_version_numbers(version)[0] + 1)
+    """Return a version after another: its last number is higher, or it has one."""
+    before, number, after = re.fullmatch(r"(.*?)(\d*)(\D*)", version).groups()  # type: ignore[union-attr]
+    return f"{before}{int(number) + 1}{after}" if number else f"{version}2"

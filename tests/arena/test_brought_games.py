@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -26,9 +27,9 @@ from arena.store.store import Reader, Store
 from commands import Done, call
 from databases import EVERY_DATABASE, SQLITE_ALONE, alter
 from example_games import write_race
-from machine import game_source
+from machine import game_files
 from machine.game_discovery import GAME_FILES_VARIABLE, add_game_file, brought_games, file_of_game
-from machine.game_source import GameSource, use_copy
+from machine.game_files import GameFiles, use_copy
 from protocol.errors import ArenaFault, UnknownGame, UsageFault
 from protocol.games import game_document, game_names, game_spec, is_known_game, load_game, offered_game_names
 from protocol.messages import Seek
@@ -104,7 +105,7 @@ def test_games_are_listed_with_where_they_are_from_in_80_columns(race: Path, are
     listed = arena("game", "list").out.splitlines()
     assert listed[0].split() == ["game", "title", "version", "digest", "from", "matches"]
     assert listed[1].split() == ["nim", "Nim", "built", "in"]
-    digest = GameSource.read(race).digest[:12]
+    digest = GameFiles.read(race).digest[:12]
     assert listed[-1].split() == ["race", "Race", "1", digest, "race.py", "1"]
     assert max(map(len, listed)) <= 80
     assert '"origin": "race.py"' in arena("game", "list", "--json").out
@@ -116,7 +117,7 @@ def test_the_same_version_with_other_rules_is_refused_and_a_higher_one_is_offere
     race: Path, data: Path, arena: Callable[..., Done], forget: Callable[[], None]
 ) -> None:
     arena("game", "add", str(race))
-    first = GameSource.read(race)
+    first = GameFiles.read(race)
     change(race, OTHER_RULES)
     refused = arena("game", "add", str(race))
     assert (refused.code, refused.out) == (2, "")
@@ -141,18 +142,46 @@ def test_the_same_version_with_other_rules_is_refused_and_a_higher_one_is_offere
     race.write_bytes(first.source)
     lower = arena("game", "add", str(race))
     assert lower.err == (
-        'arena: race.py: race has version 1, but version 2.1 is stored: raise version above it, as in version = "3"\n'
+        'arena: race.py: race has version 1, but version 2.1 is stored: raise version above it, as in version = "2.2"\n'
     )
 
 
-@pytest.mark.parametrize("version", ["2", '"v2"', '"1."', '"1.2.3.4.5"'])
 @SQLITE_ALONE
-def test_a_version_that_cannot_be_compared_is_refused(race: Path, arena: Callable[..., Done], version: str) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "following"),
+    [
+        ("1", "2", "2"),
+        ("9", "10", "10"),
+        ("2.9", "2.10", "2.10"),
+        ("1.1", "2", "1.2"),
+        ("1", "1.1", "2"),
+        ("a", "b", "a2"),
+    ],
+)
+def test_versions_are_compared_by_their_numbers(
+    data: Path, race: Path, before: str, after: str, following: str
+) -> None:
+    add_game_file(race)
+    first, files = game_spec("race")._replace(version=before), use_copy("race")
+    with closing(Store.open(data / "arena.db")) as store:
+        store.write(add_games, [(first, files)])
+        with pytest.raises(UsageFault, match=f'raise version, as in version = "{re.escape(following)}"; ratings'):
+            store.write(add_games, [(first._replace(digest="0" * 64), files)])
+        store.write(add_games, [(first._replace(version=after), files)])
+        with pytest.raises(
+            UsageFault, match=f"race has version {re.escape(before)}, but version {re.escape(after)} is"
+        ):
+            store.write(add_games, [(first, files)])
+
+
+@pytest.mark.parametrize("version", ["2", '"v:2"', '""', '"1" * 21'])
+@SQLITE_ALONE
+def test_a_version_that_is_no_short_text_is_refused(race: Path, arena: Callable[..., Done], version: str) -> None:
     change(race, as_version(version))
     refused = arena("game", "add", str(race))
     assert refused.code == 2
-    assert refused.err.startswith("arena: race.py: version is ")
-    assert refused.err.endswith(': write numbers in a text, such as "2" or "2.1"\n')
+    assert refused.err.startswith("arena: race.py: the version of race is ")
+    assert refused.err.endswith(": it is a text of 1 to 20 letters, digits, dots, - and _\n")
 
 
 @SQLITE_ALONE
@@ -261,7 +290,7 @@ def test_a_game_is_run_from_a_copy_which_its_author_cannot_change(
     assert copy.is_relative_to(tmp_path / "cache" / "bot-arena" / "games")
     assert os.environ[GAME_FILES_VARIABLE] == str(copy), "programs that are started later run the same copy"
     copy.write_text("damaged")
-    assert GameSource.read(race).write_copy() == copy
+    assert GameFiles.read(race).write_copy() == copy
     assert copy.read_bytes() == race.read_bytes()
     assert [path.name for path in copy.parent.iterdir() if path.suffix == ".part"] == []
 
@@ -274,17 +303,17 @@ def test_copies_are_in_a_temporary_folder_for_root_and_where_the_cache_cannot_be
     (tmp_path / "cache").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    copy = GameSource.read(race).write_copy()
-    assert copy.parent.parent == game_source._temporary_folder()
+    copy = GameFiles.read(race).write_copy()
+    assert copy.parent.parent == game_files._temporary_folder()
     assert copy.parent.stat().st_mode & 0o777 == 0o755, "bots in a sandbox run as other users"
     assert copy.stat().st_mode & 0o777 == 0o644
 
 
 @SQLITE_ALONE
 def test_a_file_that_is_too_large_is_refused(race: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(game_source, "MAX_FILE_BYTES", 100)
+    monkeypatch.setattr(game_files, "MAX_FILE_BYTES", 100)
     with pytest.raises(UsageFault, match=r"race.py has \d+ bytes: a game's file has at most 100"):
-        GameSource.read(race)
+        GameFiles.read(race)
 
 
 def test_a_stored_game_with_the_name_of_a_built_in_one_is_not_loaded(

@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from machine.cache import cache_folder
-from machine.game_discovery import brought_games, file_of_game, load_game_file, replace_game
+from machine.game_discovery import brought_games, file_of_game, is_from_file, load_game_file, replace_game
 from protocol.errors import UsageFault, os_errors_as
 from protocol.games import game_spec, is_known_game
 from protocol.games.spec import GameSpec
@@ -31,8 +31,8 @@ MAX_FILE_BYTES = 4 * 1024 * 1024
 """Maximum size of a file of a game. A command reads all files of all games that its database keeps."""
 
 
-class GameSource(Struct, frozen=True, kw_only=True):
-    """The files of a game: `source` is the content of the file with the rules, `file` its name without a folder.
+class GameFiles(Struct, frozen=True, kw_only=True):
+    """The files of one game: `source` is the content of the file with the rules, `file` its name without a folder.
     `beside` has the files of the board and the documents, by name.
     """
 
@@ -41,7 +41,7 @@ class GameSource(Struct, frozen=True, kw_only=True):
     beside: Mapping[str, bytes]
 
     @classmethod
-    def read(cls, file: Path) -> GameSource:
+    def read(cls, file: Path) -> GameFiles:
         """Read the files of a game. Raise `UsageFault` if one can't be read or is too large."""
         others = [file.with_suffix(suffix) for suffix in COPIED_SUFFIXES]
         return cls(
@@ -74,16 +74,16 @@ class GameSource(Struct, frozen=True, kw_only=True):
         return load_game_file(self.write_copy())
 
 
-def use_copy(game: str) -> GameSource:
+def use_copy(game: str) -> GameFiles:
     """Run a registered game of a file from a copy of the file from now on. Return its source. Raise `UsageFault`."""
-    source = GameSource.read(file_of_game(game))
+    source = GameFiles.read(file_of_game(game))
     for spec in source.load():
         if spec.name == game:
             replace_game(spec)
     return source
 
 
-def use_source(source: GameSource, game: str, *, offered: bool) -> None:
+def use_source(source: GameFiles, game: str, *, offered: bool) -> None:
     """Register a game that a database keeps. A game of the same name that was registered before stays: the command
     line and the environment come before the database. Raise `UsageFault` if the rules can't be loaded.
     """
@@ -93,7 +93,7 @@ def use_source(source: GameSource, game: str, *, offered: bool) -> None:
                 replace_game(spec._replace(offered=offered))
         return
     known = game_spec(game)
-    if not known.digest:
+    if not is_from_file(known):
         raise UsageFault(f"the name {game} is that of a built-in game, or of an installed package")
     if known.digest == source.digest:
         replace_game(known._replace(offered=offered))
