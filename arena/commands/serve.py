@@ -99,12 +99,12 @@ def run(settings: ServerSettings) -> None:
     restart = Restart(os.environ)
     handed = InheritedSockets(os.environ)
     data = Path(settings.data)
-    games = add_games(settings)
+    add_games(settings)
     bots = builtin_bots_of(settings)
     with bind_ports(settings, handed) as ports, hold_data_dir(data, settings.db) as where:
         if settings.upgrade:
             upgrade_if_older(open_database_url(where), settings.backup_to)
-        event_loop.run(serve(settings, data, ports, bots, restart, games))
+        event_loop.run(serve(settings, data, ports, bots, restart))
     if restart.is_wanted:
         restart.perform()
     log.info("stopped")
@@ -184,9 +184,8 @@ async def serve(
     ports: Ports,
     bots: Sequence[BuiltinBot] = (),
     restart: Restart | None = None,
-    games: Sequence[str] = (),
 ) -> None:
-    """Serve from this event loop until SIGINT or SIGTERM, or until a SIGUSR2 that `restart` accepts. Store `games`."""
+    """Serve from this event loop until SIGINT or SIGTERM, or until a SIGUSR2 that `restart` accepts."""
     manager = ServiceManager(os.environ)
     async with contextlib.AsyncExitStack() as stack:
         stop = asyncio.Event()
@@ -205,7 +204,7 @@ async def serve(
         if stop.is_set():
             return
         store = stack.enter_context(await _open_store(stored_in, settings.node, fed=feed is not None))
-        for game in games:
+        for game in add_games(settings):
             store_game(store, game)
         held = settings.operator_token_file
         token = credentials.read_or_make_token(data, None if held is None else Path(held))
