@@ -61,8 +61,8 @@ class GameFiles(Struct, frozen=True, kw_only=True):
         content = hashlib.sha256()
         for name, data in sorted(files.items()):
             content.update(f"{name}\n{len(data)}\n".encode() + data)
-        folder = _copies_folder() / content.hexdigest()[:32]
-        with os_errors_as(UsageFault, f"the copy of {self.file} in {folder} can't be written"):
+        with os_errors_as(UsageFault, f"the copy of {self.file} can't be written"):
+            folder = _copies_folder() / content.hexdigest()[:32]
             folder.mkdir(exist_ok=True)
             folder.chmod(0o755)  # bots in a sandbox may run as another user
             for name, data in files.items():
@@ -72,6 +72,12 @@ class GameFiles(Struct, frozen=True, kw_only=True):
     def load(self) -> list[GameSpec]:
         """Run the rules from a copy, and return the games in them. They are not registered. Raise `UsageFault`."""
         return load_game_file(self.write_copy())
+
+    def register(self) -> None:
+        """Register the games in the rules, in place of those with other rules under their names. Raise `UsageFault`."""
+        for spec in self.load():
+            if not is_known_game(spec.name) or game_spec(spec.name).digest != spec.digest:
+                replace_game(spec)
 
 
 def use_copy(game: str) -> GameFiles:
