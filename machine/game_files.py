@@ -25,6 +25,10 @@ from protocol.games.spec import GameSpec
 
 COPIES_FOLDER = "games"
 """The folder of the copies in the cache folder."""
+ROOT_CACHE_FOLDER = Path("/var/cache/bot-arena")
+"""The cache folder of root for copies: bots in a sandbox run as other users, which can't read the home of root."""
+_READABLE_FOLDER_MODE, _READABLE_FILE_MODE = 0o755, 0o644
+"""The permissions of the folders and files of copies, which all users may read."""
 COPIED_SUFFIXES = (".css", ".js", ".md", ".txt")
 """The suffixes of the files that belong to a game if they lie beside its file, under its name."""
 MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -64,7 +68,7 @@ class GameFiles(Struct, frozen=True, kw_only=True):
         with os_errors_as(UsageFault, f"the copy of {self.file} can't be written"):
             folder = _copies_folder() / content.hexdigest()[:32]
             folder.mkdir(exist_ok=True)
-            folder.chmod(0o755)  # bots in a sandbox may run as another user
+            folder.chmod(_READABLE_FOLDER_MODE)
             for name, data in files.items():
                 _write(folder / name, data)
         return folder / self.file
@@ -124,28 +128,33 @@ def _write(file: Path, content: bytes) -> None:
         return
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     part.write_bytes(content)
-    part.chmod(0o644)
+    part.chmod(_READABLE_FILE_MODE)
     part.replace(file)
 
 
 def _copies_folder() -> Path:
-    """Return the folder of all copies. For root, and where the cache folder can't be written, it is a temporary one:
-    bots in a sandbox run as other users, which can't read the cache folder of root.
-    """
-    folder = cache_folder() / COPIES_FOLDER
-    if os.geteuid() != 0:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            return _temporary_folder()
-        if os.access(folder, os.W_OK):
-            return folder
-    return _temporary_folder()
+    """Return the folder of all copies: a temporary one where the cache folder can't be written."""
+    is_root = os.geteuid() == 0
+    folder = (ROOT_CACHE_FOLDER if is_root else cache_folder()) / COPIES_FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if is_root:
+            for shown in (folder.parent, folder):
+                shown.chmod(_READABLE_FOLDER_MODE)
+    except OSError:
+        return _temporary_folder()
+    return folder if os.access(folder, os.W_OK) else _temporary_folder()
 
 
 @cache
 def _temporary_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="arena-games-"))
-    folder.chmod(0o755)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(_READABLE_FOLDER_MODE)
+    atexit.register(_remove_folder, folder, os.getpid())
     return folder
+
+
+def _remove_folder(folder: Path, owner: int) -> None:
+    """Remove a folder at the end of the process that made it, and not at the end of one that was forked from it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -36,6 +36,7 @@ from databases import (
     uncopied_databases,  # noqa: F401
 )
 from forked_workers import ForkedWorkers
+from machine import game_files
 from machine.game_discovery import GAME_FILES_VARIABLE, brought_games
 from postgres import remove_shared_server
 from programs import program
@@ -256,9 +257,10 @@ def without_numba() -> Callable[[Callable[[], Any]], Any]:
 
 
 @pytest.fixture
-def no_brought_games(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+def no_brought_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     """Forget the games of files after a test, here and in the environment. The function forgets them before."""
     monkeypatch.delenv(GAME_FILES_VARIABLE, raising=False)
+    monkeypatch.setattr(game_files, "ROOT_CACHE_FOLDER", tmp_path / "root-cache")
 
     def forget() -> None:
         for name in brought_games():

@@ -14,6 +14,7 @@ from arena.commands.serve import check_references
 from arena.commands.settings import ServerSettings
 from arena.lobby.seek_checks import rules_of
 from arena.store.actions import actions_page
+from arena.store.data_folder import private_umask
 from arena.store.games import (
     add_games,
     find_problems,
@@ -296,17 +297,33 @@ def test_a_game_is_run_from_a_copy_which_its_author_cannot_change(
 
 
 @SQLITE_ALONE
-@pytest.mark.parametrize("user", [0, 1000])
-def test_copies_are_in_a_temporary_folder_for_root_and_where_the_cache_cannot_be_written(
-    race: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int
+def test_copies_of_root_are_where_the_users_of_a_sandbox_can_read_them(
+    race: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(game_files, "ROOT_CACHE_FOLDER", tmp_path / "cache")
+    with private_umask():
+        copy = GameFiles.read(race).write_copy()
+    assert copy.parent.parent == tmp_path / "cache" / "games"
+    assert [folder.stat().st_mode & 0o777 for folder in list(copy.parents)[:3]] == [0o755] * 3
+    assert copy.stat().st_mode & 0o777 == 0o644
+
+
+@SQLITE_ALONE
+def test_copies_are_in_a_temporary_folder_where_the_cache_cannot_be_written(
+    race: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "cache").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     copy = GameFiles.read(race).write_copy()
-    assert copy.parent.parent == game_files._temporary_folder()
-    assert copy.parent.stat().st_mode & 0o777 == 0o755, "bots in a sandbox run as other users"
-    assert copy.stat().st_mode & 0o777 == 0o644
+    folder = game_files._temporary_folder()
+    assert copy.parent.parent == folder
+    game_files._remove_folder(folder, os.getpid() + 1)
+    assert copy.exists(), "a process that was forked leaves it"
+    game_files._remove_folder(folder, os.getpid())
+    assert not folder.exists()
+    game_files._temporary_folder.cache_clear()
 
 
 @SQLITE_ALONE
