@@ -120,8 +120,12 @@ def inherited_files() -> list[Path]:
 
 def find_specs() -> Iterator[GameSpec]:
     """Yield the games of the files that the environment names, and of installed packages. Raise `UsageFault`."""
+    found: set[tuple[str, str]] = set()
     for file in inherited_files():
-        yield from load_game_file(file)
+        for spec in load_game_file(file):
+            if (spec.name, spec.digest) not in found:  # two copies of a file differ in the files beside it
+                found.add((spec.name, spec.digest))
+                yield spec
     yield from installed_specs()
 
 

@@ -85,12 +85,15 @@ class GameFiles(Struct, frozen=True, kw_only=True):
 
 
 def use_copy(game: str) -> GameFiles:
-    """Run a registered game of a file from a copy of the file from now on. Return its source. Raise `UsageFault`."""
-    source = GameFiles.read(file_of_game(game))
-    for spec in source.load():
-        if spec.name == game:
+    """Run a registered game of a file, and the other games in the file, from a copy from now on. Return the files of
+    the copy. Raise `UsageFault`.
+    """
+    file = file_of_game(game)
+    files = GameFiles.read(file)
+    for spec in files.load():
+        if spec.name in brought_games() and file_of_game(spec.name) == file:
             replace_game(spec)
-    return source
+    return files
 
 
 def use_source(source: GameFiles, game: str, *, offered: bool) -> None:

@@ -29,7 +29,7 @@ from commands import Done, call
 from databases import EVERY_DATABASE, SQLITE_ALONE, alter
 from example_games import write_race
 from machine import game_files
-from machine.game_discovery import GAME_FILES_VARIABLE, add_game_file, brought_games, file_of_game
+from machine.game_discovery import GAME_FILES_VARIABLE, add_game_file, brought_games, file_of_game, find_specs
 from machine.game_files import GameFiles, use_copy
 from protocol.errors import ArenaFault, UnknownGame, UsageFault
 from protocol.games import game_document, game_names, game_spec, is_known_game, load_game, offered_game_names
@@ -324,6 +324,28 @@ def test_copies_are_in_a_temporary_folder_where_the_cache_cannot_be_written(
     game_files._remove_folder(folder, os.getpid())
     assert not folder.exists()
     game_files._temporary_folder.cache_clear()
+
+
+@SQLITE_ALONE
+def test_all_games_of_a_file_are_stored_and_known_to_programs_that_are_started_later(
+    race: Path, data: Path, arena: Callable[..., Done], forget: Callable[[], None]
+) -> None:
+    second = "\n\nclass Long(Race):\n    name = 'long'\n    last = integer(50, minimum=5, maximum=99)\n"
+    race.write_text(race.read_text("utf-8") + second)
+    race.with_suffix(".md").write_text("first")
+    played = arena("tournament", "random", "greedy", "--game", f"{race}:long", "--in-process", "--seed", "1")
+    assert played.code == 0, played.err
+    again = arena("tournament", "random", "greedy", "--game", "long", "--in-process", "--seed", "1")
+    assert (again.code, brought_games()) == (0, ["long"]), "the game that was played is stored alone"
+    assert arena("game", "add", str(race)).out.count(" is stored ") == 2
+    race.with_suffix(".md").write_text("second")
+    played = arena("tournament", "random", "greedy", "--game", f"{race}:long", "--in-process", "--seed", "1")
+    assert played.code == 0, played.err
+    forget()
+    Reader.open(data / "arena.db").close()
+    assert (brought_games(), load_game("long").config["last"]) == (["long", "race"], 50)
+    assert [game_document(game, "rules_document") for game in ("race", "long")] == ["first", "second"]
+    assert sorted(spec.name for spec in find_specs()) == ["long", "race"]
 
 
 @SQLITE_ALONE
