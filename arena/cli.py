@@ -288,7 +288,10 @@ def _convert_options(given: dict[str, Any]) -> dict[str, Any]:
     """Return a command's arguments as keyword arguments of its options class. Raise `UsageFault` without a game."""
     from arena.commands.brought_games import find_game
 
-    given["game"] = find_game(_require_option(given["game"]), database_of(given["db"], given["data"]))
+    databases = [database_of(given["db"], given["data"])]
+    if (server := given.get("server")) is not None and "://" not in server:
+        databases.append(database_of(None, Path(server)))
+    given["game"] = find_game(_require_option(given["game"]), *databases)
     lists = {name: given[name] or () for name in ("sets", "pass_env", "sandbox_read")}
     return {**given, **lists, "data": data_folder(given["data"])}
 

@@ -91,17 +91,18 @@ def check_storable(game: str, where: str) -> None:
         reader.read(check_version, game_spec(game), file_of_game(game).name)
 
 
-def find_game(word: str, where: str) -> str:
+def find_game(word: str, *databases: str) -> str:
     """Return the name of the game that a word on a command line means: a file, which is then run from a copy, or the
-    name of a game, maybe of one that the database keeps. Raise `UsageFault` if there is no such game, and `UnknownGame`
+    name of a game, maybe of one that a database keeps. Raise `UsageFault` if there is no such game, and `UnknownGame`
     if the operator removed it.
     """
     game = resolve_game(word)
     if is_game_file(word):
         use_copy(game)
-    elif not is_known_game(game):
-        with suppress(DatabaseNotFound):
-            Reader.open(where).close()  # it has loaded the games of the database
+    for where in databases:
+        if not is_known_game(game):
+            with suppress(DatabaseNotFound):
+                Reader.open(where).close()  # it has loaded the games of the database
     if not is_known_game(game):
         known = ", ".join(offered_game_names())
         raise UsageFault(f"there is no game {short_repr(game)}: one of {known}; {BRING_ADVICE}")

@@ -31,7 +31,7 @@ _LIST_GAMES = f"SELECT game, version, digest, file, added, offered FROM games WH
 """The query for the newest version of each game."""
 _COUNT_MATCHES = "SELECT game, sum(matches) AS matches FROM counts WHERE tournament = '' GROUP BY game"
 """The query for the number of matches of each game."""
-_SELECT_SOURCES = f"SELECT game, offered, file, source, beside FROM games WHERE {_NEWEST_SQL} ORDER BY id"
+_SELECT_SOURCES = f"SELECT game, digest, offered, file, source, beside FROM games WHERE {_NEWEST_SQL} ORDER BY id"
 """The query for the sources of the newest version of each game."""
 _SELECT_BY_DIGEST = "SELECT file, source, beside FROM games WHERE digest = :digest ORDER BY id DESC LIMIT 1"
 """The query for the source with a digest. A file with several games has several rows."""
@@ -56,9 +56,10 @@ class StoredGame(Struct, frozen=True, kw_only=True):
 
 
 class GameCode(Struct, frozen=True, kw_only=True):
-    """The code of the newest version of a game."""
+    """The code of the newest version of a game, and the digest that its source had when it was stored."""
 
     game: str
+    digest: str
     offered: bool
     source: GameFiles
 
@@ -147,6 +148,9 @@ def source_by_digest(connection: Connection, digest: str) -> GameFiles | None:
 def load_games(games: Iterable[GameCode]) -> None:
     """Register stored games. Log which of them can't be loaded: the others, and all other data, can be used."""
     for one in games:
+        if one.source.digest != one.digest:
+            log.warning("the stored game %s is damaged, and is not loaded: restore a backup", one.game)
+            continue
         try:
             use_source(one.source, one.game, offered=one.offered)
         except UsageFault as fault:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable
@@ -233,6 +234,18 @@ def test_an_unknown_game_is_refused_with_how_one_is_brought(arena: Callable[...,
     assert unknown.err.endswith("; `arena game add FILE.py` and --game FILE.py bring a game of your own\n")
 
 
+@SQLITE_ALONE
+def test_a_game_of_the_server_that_a_tournament_names_is_known(
+    race: Path, data: Path, tmp_path: Path, arena: Callable[..., Done], forget: Callable[[], None]
+) -> None:
+    arena("game", "add", str(race))
+    forget()
+    words = ("random", "greedy", "--game", "race", "--data", str(tmp_path / "own"))
+    asked = call("arena", "tournament", *words, "--server", str(data))
+    assert asked.err.startswith(f"arena: no server runs on {data}"), asked.err
+    assert brought_games() == ["race"]
+
+
 def test_the_audit_log_has_who_added_and_removed_a_game(race: Path, data: Path, arena: Callable[..., Done]) -> None:
     arena("game", "add", str(race))
     arena("game", "remove", "race")
@@ -264,13 +277,28 @@ def test_a_stored_game_that_cannot_be_loaded_costs_only_itself(
     add_game_file(race)
     with closing(Store.open(data / "arena.db")) as store:
         store.write(add_games, [(game_spec("race"), use_copy("race"))])
+        digest = hashlib.sha256(b"1 / 0").hexdigest()
+    alter(data / "arena.db", f"UPDATE games SET source = CAST('1 / 0' AS BLOB), digest = '{digest}'")
+    forget()
+    Reader.open(data / "arena.db").close()
+    assert not is_known_game("race")
+    assert caplog.messages == [
+        "the stored game race can't be loaded: race.py, line 1: ZeroDivisionError: division by zero"
+    ]
+
+
+@SQLITE_ALONE
+def test_a_stored_game_that_is_damaged_is_not_run(
+    race: Path, data: Path, forget: Callable[[], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    add_game_file(race)
+    with closing(Store.open(data / "arena.db")) as store:
+        store.write(add_games, [(game_spec("race"), use_copy("race"))])
     alter(data / "arena.db", "UPDATE games SET source = CAST('1 / 0' AS BLOB)")
     forget()
     with closing(Reader.open(data / "arena.db")) as reader:
         assert not is_known_game("race")
-        assert caplog.messages == [
-            "the stored game race can't be loaded: race.py, line 1: ZeroDivisionError: division by zero"
-        ]
+        assert caplog.messages == ["the stored game race is damaged, and is not loaded: restore a backup"]
         digest = reader.read(list_games)[0].digest
         with pytest.raises(ArenaFault, match=r"the stored source race.py is damaged: its digest is not .*: restore a "):
             reader.read(source_by_digest, digest)
