@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,14 @@ def test_the_documents_example_keeps_the_contract_and_is_played(race: Path) -> N
     assert f"`{race.name}`" in DOCUMENT
 
 
-def test_a_tournament_rates_it_and_its_records_are_refereed_again(race: Path, tmp_path: Path) -> None:
+def test_a_tournament_rates_it_and_its_records_are_refereed_again_without_the_file(
+    race: Path, tmp_path: Path, no_brought_games: Callable[[], None]
+) -> None:
     data = str(tmp_path / "data")
     words = ("--game", str(race), "--rounds", "2", "--data", data, "--in-process")
     assert call("arena", "tournament", "random", "greedy", *words).code == 0
+    race.unlink()
+    no_brought_games()
     assert "race/classic, by score" in call("arena", "leaderboard", "--data", data).out
     assert call("arena", "replay", "verify", "--data", data).out == "2 records verified\n"
 
