@@ -286,24 +286,22 @@ def llr(
 
 def _convert_options(given: dict[str, Any]) -> dict[str, Any]:
     """Return a command's arguments as keyword arguments of its options class. Raise `UsageFault` without a game."""
-    given["game"] = _require_game(given["game"])
+    from arena.commands.brought_games import find_game
+
+    databases = [database_of(given["db"], given["data"])]
+    if (server := given.get("server")) is not None and "://" not in server:
+        databases.append(database_of(None, Path(server)))
+    given["game"] = find_game(_require_option(given["game"]), *databases)
     lists = {name: given[name] or () for name in ("sets", "pass_env", "sandbox_read")}
     return {**given, **lists, "data": data_folder(given["data"])}
 
 
-def _require_game(game: str | None) -> str:
-    """Return the name of the game that `--game` names. Raise `UsageFault` without the option."""
-    from machine.game_discovery import resolve_game
-
-    return resolve_game(_require_option(game))
-
-
 def _require_option(game: str | None) -> str:
     """Return the value of `--game`. Raise `UsageFault` without the option."""
-    from protocol.games import game_names
+    from protocol.games import offered_game_names
 
     if game is None:
-        raise UsageFault(f"--game is missing: one of {', '.join(game_names())}, or FILE.py")
+        raise UsageFault(f"--game is missing: one of {', '.join(offered_game_names())}, or FILE.py")
     return game
 
 

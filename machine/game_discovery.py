@@ -1,7 +1,8 @@
 """Games besides the built-in ones: Python files that the user names, and packages that are installed.
 
-A file is loaded by `add_game_file`. Processes that are started later load it as well: the environment variable
-`GAME_FILES_VARIABLE` names it. An installed package offers games as entry points of the group `GAME_ENTRY_POINT_GROUP`:
+A file is loaded by `add_game_file`. Processes that are started later load it as well, such as bots and workers, which
+open no database: the environment variable `GAME_FILES_VARIABLE` names it. game_files.py loads games that a database
+keeps. An installed package offers games as entry points of the group `GAME_ENTRY_POINT_GROUP`:
 a `TurnGame`, another `Game`, or a sequence of `GameSpec`.
 """
 
@@ -11,6 +12,7 @@ import hashlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +23,7 @@ from typing import Any
 
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
-from protocol.games import game_spec, is_known_game, register_game
+from protocol.games import game_names, game_spec, is_known_game, register_game, remove_game
 from protocol.games.base import Game
 from protocol.games.spec import GameSpec
 from protocol.games.turn_game import RulesError, TurnGame
@@ -32,6 +34,8 @@ GAME_ENTRY_POINT_GROUP = "bot_arena.games"
 """The group of entry points in which packages offer games."""
 GAME_FILE_SUFFIX = ".py"
 """The end of the name of a file with a game. On a command line, a word with this end is a file and not a game."""
+VERSION_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,19}"
+"""The pattern of the version of a game in a file."""
 _MODULE_PREFIX = "brought_games_"
 """The start of the names of the modules that are made of files."""
 
@@ -79,12 +83,34 @@ def add_game_file(file: Path) -> list[str]:
     specs = load_game_file(file)
     for spec in specs:
         if not is_known_game(spec.name):
-            register_game(spec)
-        elif game_spec(spec.name) != spec:
+            replace_game(spec)
+        elif game_spec(spec.name).digest != spec.digest:
             raise GameFileFault(f"{file.name}: the name {spec.name} is taken by another game: choose another")
-    files = [*inherited_files(), file]
-    os.environ[GAME_FILES_VARIABLE] = os.pathsep.join(map(str, dict.fromkeys(files)))
     return [spec.name for spec in specs]
+
+
+def replace_game(spec: GameSpec) -> None:
+    """Register a game of a file, in place of another with this name that also came from a file."""
+    if is_known_game(spec.name):
+        remove_game(spec.name)
+    register_game(spec)
+    files = dict.fromkeys(str(file_of_game(game)) for game in brought_games())
+    os.environ[GAME_FILES_VARIABLE] = os.pathsep.join(files)
+
+
+def brought_games() -> list[str]:
+    """Return the names of the games that came from files."""
+    return [name for name in game_names() if is_from_file(game_spec(name))]
+
+
+def is_from_file(spec: GameSpec) -> bool:
+    """Return whether a game came from a file, rather than with bot-arena or an installed package."""
+    return spec.room.startswith(_MODULE_PREFIX)
+
+
+def file_of_game(game: str) -> Path:
+    """Return the file from which a game is run that came from a file."""
+    return Path(str(sys.modules[game_spec(game).room].__file__))
 
 
 def inherited_files() -> list[Path]:
@@ -94,8 +120,12 @@ def inherited_files() -> list[Path]:
 
 def find_specs() -> Iterator[GameSpec]:
     """Yield the games of the files that the environment names, and of installed packages. Raise `UsageFault`."""
+    found: set[tuple[str, str]] = set()
     for file in inherited_files():
-        yield from load_game_file(file)
+        for spec in load_game_file(file):
+            if (spec.name, spec.digest) not in found:  # two copies of a file differ in the files beside it
+                found.add((spec.name, spec.digest))
+                yield spec
     yield from installed_specs()
 
 
@@ -186,11 +216,17 @@ def _spec_of(module: ModuleType, kind: type[Any], file: Path) -> GameSpec:
     (.css) may lie beside the file, under its name.
     """
     rules = f"{module.__name__}:{kind.__name__}{'.rules' if issubclass(kind, TurnGame) else ''}"
+    version = getattr(kind, "version", "1")
+    if not isinstance(version, str) or not re.fullmatch(VERSION_PATTERN, version):
+        raise GameFileFault(
+            f"{file.name}: the version of {kind.name} is {short_repr(version)}: it is a text of 1 to 20 letters, "
+            "digits, dots, - and _"
+        )
     return GameSpec(
         name=kind.name,
         room=module.__name__,
         rules=rules,
-        version=getattr(kind, "version", "1"),
+        version=version,
         digest=hashlib.sha256(file.read_bytes()).hexdigest(),
         rules_document=f"{file.stem}.md",
         summary_document=f"{file.stem}.txt",

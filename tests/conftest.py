@@ -36,8 +36,11 @@ from databases import (
     uncopied_databases,  # noqa: F401
 )
 from forked_workers import ForkedWorkers
+from machine import game_files
+from machine.game_discovery import GAME_FILES_VARIABLE, brought_games
 from postgres import remove_shared_server
 from programs import program
+from protocol.games import remove_game
 from registered_games import TABLE_GAMES, registered
 from timeouts import PATIENT_ENVIRON
 from virtual_time import pytest_asyncio_loop_factories  # noqa: F401 - a hook
@@ -251,3 +254,18 @@ def without_numba() -> Callable[[Callable[[], Any]], Any]:
         return json.loads(done.stdout)
 
     return call
+
+
+@pytest.fixture
+def no_brought_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Forget the games of files after a test, here and in the environment. The function forgets them before."""
+    monkeypatch.delenv(GAME_FILES_VARIABLE, raising=False)
+    monkeypatch.setattr(game_files, "ROOT_CACHE_FOLDER", tmp_path / "root-cache")
+
+    def forget() -> None:
+        for name in brought_games():
+            remove_game(name)
+        os.environ.pop(GAME_FILES_VARIABLE, None)
+
+    yield forget
+    forget()

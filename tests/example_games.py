@@ -1,14 +1,26 @@
-"""The games of docs/examples/games, as classes."""
+"""The games of docs/examples/games, as classes, and that of docs/own-game.md, as a file."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
+from pathlib import Path
 from typing import Any
 
 from commands import REPOSITORY
 from protocol.games.turn_game import TurnGame
 
 EXAMPLES = REPOSITORY / "docs" / "examples" / "games"
+DOCUMENT = (REPOSITORY / "docs" / "own-game.md").read_text("utf-8")
+
+
+def write_race(folder: Path) -> Path:
+    """Write the example of the document to a file."""
+    source = re.search(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
+    assert source is not None
+    file = folder / "race.py"
+    file.write_text(source[1])
+    return file
 
 
 def example(file: str) -> type[TurnGame[Any, Any]]:

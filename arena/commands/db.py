@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 from rich.progress import Progress
 
 from arena.builtin_bots import builtin_bot_names
+from arena.commands.brought_games import MISSING_RULES_ADVICE
 from arena.commands.data_dir import exclusive_database
 from arena.commands.output import check_is_file
 from arena.commands.server_or_local import ask_server_or_run
@@ -98,7 +99,7 @@ def rebuild_ratings(where: str, data: Path) -> None:
     if entries:
         say(f"{format_count(entries, 'entry', 'entries')} that the log lacked restored from the results")
     for game in without_rules:
-        say(f"{missing_rules_message(game)}: the ratings in its pools are as they were")
+        say(f"{missing_rules_message(game)}: the ratings in its pools are as they were; {MISSING_RULES_ADVICE}")
 
 
 def show_log_key(where: str, data: Path, *, new: bool) -> None:
@@ -289,7 +290,10 @@ def _print_unchecked(without_rules: Mapping[str, int]) -> None:
     """Print, for each game whose rules are missing here, how many matches were not refereed."""
     for game, count in without_rules.items():
         not_checked = format_count(count, "match was not refereed", "matches were not refereed")
-        say(f"{missing_rules_message(game)}: {not_checked}, and the ratings in its pools were not computed again")
+        say(
+            f"{missing_rules_message(game)}: {not_checked}, and the ratings in its pools were not computed again; "
+            f"{MISSING_RULES_ADVICE}"
+        )
 
 
 def _format_archived(files: Sequence[Archive]) -> str:

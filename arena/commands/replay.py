@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rich.table import Table
 
 from arena.commands import step_viewer
+from arena.commands.brought_games import MISSING_RULES_ADVICE
 from arena.commands.match_view import Failures, format_outcome
 from arena.commands.matches import resolve_match_id
 from arena.commands.output import encode_document, print_line, terminal_columns, translate_write_errors
@@ -127,9 +128,8 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
             for told in compared or [NOT_COMPARED_MESSAGE]:
                 say(f"  {told}")
     for game, records in without_rules.items():
-        say(
-            f"arena: {missing_rules_message(game)}: {format_count(records, 'record', 'records')} not verified", err=True
-        )
+        not_verified = f"{format_count(records, 'record', 'records')} not verified"
+        say(f"arena: {missing_rules_message(game)}: {not_verified}; {MISSING_RULES_ADVICE}", err=True)
     if wrong or without_rules:
         raise BadRecord(f"{wrong + without_rules.total()} of {count} records did not verify")
     if not targets:
@@ -239,7 +239,8 @@ def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None
     if annulled is not None:
         console.print(f"annulled: it was rated in {annulled}, but no longer counts")
     if not is_known_game(record.header.game):
-        for text in [missing_rules_message(record.header.game), *_format_ending(record, None, failures)]:
+        missing = f"{missing_rules_message(record.header.game)}; {MISSING_RULES_ADVICE}"
+        for text in [missing, *_format_ending(record, None, failures)]:
             console.print(text)
         return
     told: list[TranscriptLine] = []

@@ -23,6 +23,7 @@ from arena.builtin_bots import (
     make_demo_bots,
     parse_builtin_bots,
 )
+from arena.commands.brought_games import check_storable, store_game
 from arena.commands.certificate import set_up_encryption
 from arena.commands.config import retention_of, unknown_variables
 from arena.commands.data_dir import hold_data_dir, refuse_beside_nodes
@@ -71,6 +72,7 @@ from machine import event_loop, held_signals, standard_streams
 from machine.arguments import read_clock, read_text_or_file
 from machine.event_loop import BackgroundTasks, background_task
 from machine.game_discovery import add_game_file, file_of, is_game_file
+from machine.game_files import use_copy
 from machine.log_output import configure_logging
 from machine.service_manager import ServiceManager
 from machine.subprocesses import limit_niceness
@@ -135,12 +137,18 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
     log.info("the database has schema %s now; as it was: %s", SCHEMA_REVISIONS[-1], backup)
 
 
-def add_games(settings: ServerSettings) -> None:
-    """Add the games of the files that the settings name. Raise `UsageFault` if a file has no game."""
+def add_games(settings: ServerSettings) -> list[str]:
+    """Add the games of the files that the settings name, and return their names. They are run from copies. Raise
+    `UsageFault` if a file has no game.
+    """
+    games: list[str] = []
     for word in filter(None, settings.games.split(",")):
         if not is_game_file(word):
             raise UsageFault(f"games is {word[:40]!r}: name a file, like connect4.py; built-in games need no setting")
-        add_game_file(file_of(word))
+        games += add_game_file(file_of(word))
+    for game in games:
+        use_copy(game)
+    return games
 
 
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
@@ -163,9 +171,11 @@ def check_references(settings: ServerSettings) -> None:
     """Raise `Fault` if a setting refers to something invalid: a game, a built-in bot, the database's URL or the token
     file.
     """
-    add_games(settings)
+    where = database_url(settings.db, Path(settings.data))
+    for game in add_games(settings):
+        check_storable(game, where)
     builtin_bots_of(settings)
-    open_database_url(database_url(settings.db, Path(settings.data)))
+    open_database_url(where)
     if settings.operator_token_file is not None:
         credentials.read_or_make_token(Path(settings.data), Path(settings.operator_token_file))
 
@@ -196,6 +206,8 @@ async def serve(
         if stop.is_set():
             return
         store = stack.enter_context(await _open_store(stored_in, settings.node, fed=feed is not None))
+        for game in add_games(settings):
+            store_game(store, game)
         held = settings.operator_token_file
         token = credentials.read_or_make_token(data, None if held is None else Path(held))
         secret = token if isinstance(store, NodeStore) else None

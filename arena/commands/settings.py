@@ -311,7 +311,7 @@ class ServerSettings:
     games: Annotated[
         str,
         Setting(
-            "Also referee the game in this Python file.",
+            "Store and offer the game in this Python file.",
             "files like connect4.py",
             "FILE.py",
             is_list=True,

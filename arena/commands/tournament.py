@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
 
+from arena.commands.brought_games import store_game
 from arena.commands.data_dir import open_data_dir
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_options
 from arena.commands.tournament_report import Report
@@ -135,6 +136,7 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
         pool = process_pool(setup.jobs) if options.dask is None else cluster_pool(options.dask)
         workers = held.enter_context(pool)
         store = held.enter_context(open_data_dir(options.data, options.db))
+        store_game(store, options.game)
         tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.randomness_key)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))
         players: WorkerPlayers | RemotePlayers

@@ -32,6 +32,7 @@ from arena.runs.schedule_limits import MAX_ROUNDS, TOURNAMENT_FORMATS, check_siz
 from arena.store.database_url import open_database_url
 from machine.arguments import add_preset, read_clock, read_value
 from machine.cores import usable_cores, warn_of_excess
+from machine.game_files import copied_folders
 from machine.output_file import why_not_writable
 from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault
@@ -207,7 +208,7 @@ def _make_environment(options: TournamentOptions) -> BotEnvironment:
         kind=options.sandbox,
         data=options.data,
         database=open_database_url(database_url(options.db, options.data)).file,
-        readable=tuple(options.sandbox_read),
+        readable=(*options.sandbox_read, *copied_folders()),
         memory_mib=options.memory,
         copies=_choose_jobs(options) if options.dask is None else MAX_THREADS_PER_MACHINE,
     )

@@ -10,7 +10,7 @@ from arena.host.handler import NotAllowed, NotRunning, Unavailable
 from arena.host.session import ClientSession
 from protocol import error_codes
 from protocol.errors import MalformedMessage
-from protocol.games import game_names
+from protocol.games import offered_game_names
 from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected, Resign, Unwatch, Warming, Watch
 from referee.effects import MoveReceived, Resignation, SeatReady, SendDelay
 
@@ -113,7 +113,7 @@ def _handle_unwatch(clients: ClientRegistry, session: ClientSession, message: Un
 def _warming(clients: ClientRegistry, session: ClientSession, message: Warming) -> None:
     """Store the games of this arena for which a bot warms up. Listings show these games beside the bot."""
     require_bot(session)
-    games = [game for game in dict.fromkeys(message.games) if game in game_names()]
+    games = [game for game in dict.fromkeys(message.games) if game in offered_game_names()]
     if games and not session.warming:
         session.warming_since = clients.now()
     session.warming = games

@@ -37,7 +37,7 @@ from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MA
 from protocol.codec import Codec, Frame
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
-from protocol.games import game_names
+from protocol.games import offered_game_names
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_STRIKES, Error, Hello, Limits, Welcome
 from referee.effects import Abort, NoShow
 from referee.match import Match, MatchTimeouts
@@ -273,7 +273,7 @@ class MatchHost:
                 bot=bot,
                 token=identity.token,
                 person=identity.person,
-                games=list(game_names()),
+                games=list(offered_game_names()),
                 limits=limits,
                 resumed=resumed,
                 url=self._handler.url,

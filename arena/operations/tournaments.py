@@ -47,7 +47,7 @@ from protocol.dice import SEED_BYTES
 from protocol.display import list_choices, short_repr
 from protocol.display_names import describe_invalid_bot_name
 from protocol.errors import Fault, UsageFault
-from protocol.games import load_game
+from protocol.games import check_offered, load_game
 from protocol.games.base import Game
 from protocol.names import MATCH_ID_PATTERN, fold_name, is_bot_name
 from referee.footer import ClosedMatch
@@ -231,6 +231,7 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
     """Yield the handlers of operator requests about tournaments and single matches of them."""
 
     async def play(request: PlayRequest, tell: SendEvent) -> PlayReply:
+        check_offered(request.game)
         rules = load_game(request.game, request.config)
         _check_play_request(request, rules.seats)
         for bot in request.bots:
@@ -255,6 +256,7 @@ def _load_rules(request: StartTournament) -> Game[Any, Any]:
     check_names(request.bots)
     if len(request.bots) < 2:
         raise UsageFault("a tournament needs two bots or more")
+    check_offered(request.game)
     rules = load_game(request.game, request.config)
     check_size(
         rules, request.format, len(request.bots), request.rounds, paired=request.paired, max_matches=MAX_SERVER_MATCHES

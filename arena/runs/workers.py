@@ -22,10 +22,13 @@ from arena.runs.in_process import InProcessHost
 from arena.runs.job import Aborted, MatchJob, MatchReport, append_to_log, measure_luck
 from arena.runs.run import RunLedger, play_run, run_blocking
 from machine import standard_streams
+from machine.game_discovery import file_of_game, is_from_file
+from machine.game_files import GameFiles
 from machine.source_digest import digest_of_all
 from machine.workers.local import WorkerPool, spread_chunks
 from protocol import VERSION
 from protocol.errors import ArenaFault, Fault, os_errors_as
+from protocol.games import game_spec
 
 IN_PROCESS_LOG_NAME = "in-process.log"
 """The name of the log of all in-process bots. They share it, because it is unknown which of them prints a line."""
@@ -54,7 +57,9 @@ class WorkerPlayers:
         job = self._job
         work: Callable[[Sequence[Pairing]], Sequence[MatchReport | Aborted]] = partial(referee_matches, job)
         if job.sources is not None:
-            work = partial(referee_remotely, job.sources, pickle.dumps(job))
+            game = job.plan.rules.name
+            files = GameFiles.read(file_of_game(game)) if is_from_file(game_spec(game)) else None
+            work = partial(referee_remotely, job.sources, files, pickle.dumps(job))
         try:
             with announce_warmups(job.logs) as enough:
                 for _, replies in spread_chunks(self._pool, work, matches, None if job.in_process else 1):
@@ -69,10 +74,13 @@ class WorkerPlayers:
             self._pool.broadcast(partial(_release_bots, job.key))
 
 
-def referee_remotely(sources: str, job: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
+def referee_remotely(
+    sources: str, files: GameFiles | None, job: bytes, matches: Sequence[Pairing]
+) -> list[MatchReport | Aborted]:
     """Run `referee_matches` on this machine for a command on another machine, with a pickled job.
 
-    If this machine's sources are not those of the command (`sources`), refuse to unpickle the job.
+    `files` are those of the game, if it came from a file. If this machine's sources are not those of the command
+    (`sources`), refuse to unpickle the job.
     """
     if sources != digest_of_all():
         told = (
@@ -80,6 +88,8 @@ def referee_remotely(sources: str, job: bytes, matches: Sequence[Pairing]) -> li
             f"here (sources {sources}): install the same on all machines"
         )
         return [Aborted(ArenaFault(told))]
+    if files is not None:
+        files.register()
     return referee_matches(pickle.loads(job), matches)  # noqa: S301 - sent by our own command, with the same code
 
 

@@ -9,6 +9,7 @@ and changes are functions of a connection, which a `Store` runs in transactions.
 - Access: store.py runs queries and changes (`Store.read` and `Store.write`). async_store.py runs them from an event
   loop, with one thread that writes, and notes in health.py whether that works. after_commit.py runs statements after a
   transaction. data_folder.py locks the data folder. backup.py copies a database in use.
+- Games: games.py has the games that the operator brought, with their sources.
 - Bots: registry.py and tokens.py have the registered bots. incident.py is a failure of a bot. actions.py is the
   operator's audit log.
 - Results: finish.py stores matches, with the outcome in stored_match.py; result_queries.py reads them. match_log.py has

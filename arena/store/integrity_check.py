@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sqlalchemy import Boolean, Connection
 from sqlalchemy.exc import DBAPIError
 
-from arena.store import archives, match_log, match_luck, rating_rebuild, result_queries, tournament_state, views
+from arena.store import archives, games, match_log, match_luck, rating_rebuild, result_queries, tournament_state, views
 from arena.store.database import first_line
 from arena.store.dialect import execute, is_postgresql
 from arena.store.luck_value import MatchLuck
@@ -83,6 +83,7 @@ def check_database(
         ("the bots", _check_bots(connection)),
         ("the tournaments", _check_tournaments(connection)),
         ("the seasons", _check_seasons(connection)),
+        ("the brought games", games.find_problems(connection)),
         ("the order of the matches", _check_numbers(connection)),
         ("the nodes of the matches", _nodes(connection)),
         ("the matches", _check_matches(connection, check_record, progress)),

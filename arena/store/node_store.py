@@ -83,7 +83,7 @@ class NodeStore(Store):
         ensure_database(database)
         engine = database.connect()
         try:
-            return cls(database, engine, name)
+            return cls(database, engine, name)._with_games()
         except BaseException:
             engine.dispose()
             raise

@@ -30,7 +30,7 @@ APPLICATION_ID = 0x626F7461
 """The application id ("bota") in the header of an arena's SQLite file."""
 SCHEMA_MARK = "Bot Arena"
 """The comment that marks the schemas of an arena on PostgreSQL."""
-SCHEMA_REVISIONS = ("0001",)
+SCHEMA_REVISIONS = ("0001", "0002")
 """The revisions of the schema, oldest first. Each has a migration that leads to it."""
 
 metadata = MetaData()
@@ -326,6 +326,22 @@ wake_channel = Table(
     metadata,
     Column("id", Integer, primary_key=True, comment="always 1"),
     Column("name", _short_text(63), nullable=False, comment="on which nodes are woken to read announcements"),
+)
+
+games = Table(
+    "games",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="the order in which they were added"),
+    Column("game", _short_text(64), nullable=False),
+    Column("version", _short_text(32), nullable=False),
+    Column("digest", _short_text(64), nullable=False, comment="of the source, SHA-256"),
+    Column("file", ByteOrderedText, nullable=False, comment="the name of the file with the rules"),
+    Column("source", LargeBinary, nullable=False, comment="the content of this file"),
+    Column("beside", LargeBinary, nullable=False, comment="the files of its board and its documents, msgpack"),
+    Column("added", _short_text(32), nullable=False),
+    Column("offered", Boolean, nullable=False, comment="whether new matches begin"),
+    UniqueConstraint("game", "version", name="one_source_a_version"),
+    Index("games_by_digest", "digest"),
 )
 
 # The tables below summarize the results; arena/store/summaries.py derives them.

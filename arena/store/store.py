@@ -1,5 +1,6 @@
 """The store: an open database. Queries and changes are functions of a connection; `read` and `write` run them in a
-transaction. One thread writes. Other threads and processes can read at the same time.
+transaction. One thread writes. Other threads and processes can read at the same time. A program that opens
+a database has the games that it keeps.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from arena.store.after_commit import LaterStatement, take_later_statements
 from arena.store.database import Database, DatabaseNotFound
 from arena.store.database_url import open_database_url
 from arena.store.dialect import execute
+from arena.store.games import load_games, read_games
 from protocol.errors import Fault
 
 T = TypeVar("T")
@@ -32,12 +34,21 @@ class Reader:
 
     @classmethod
     def open(cls, where: str | Path | Database) -> Self:
-        """Open the database in a file or at a URL. Raise `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch`
-        or `StoreError` if it is not usable.
+        """Open the database in a file or at a URL, and load the games that it keeps. Raise `DatabaseNotFound`,
+        `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError` if it is not usable.
         """
         database = where if isinstance(where, Database) else open_database_url(where)
         database.check_current(read_only=True)
-        return cls(database, database.create_reading_engine())
+        return cls(database, database.create_reading_engine())._with_games()
+
+    def _with_games(self) -> Self:
+        """Load the games that the database keeps. Return this store, or close it if it can't be read."""
+        try:
+            load_games(self.read(read_games))
+        except BaseException:
+            self.close()
+            raise
+        return self
 
     def close(self) -> None:
         """Close all connections."""
@@ -75,14 +86,15 @@ class Store(Reader):
 
     @classmethod
     def open(cls, where: str | Path | Database, *, create: bool = True, checkpoint: bool = True) -> Self:
-        """Open the database in a file or at a URL. Create it if it is missing, unless `create` is false.
+        """Open the database in a file or at a URL, and load the games that it keeps. Create it if it is missing,
+        unless `create` is false.
 
         Without `checkpoint`, writes leave checkpoints to a server that has the file open. Raise `DatabaseNotFound`,
         `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError` if the database is not usable.
         """
         database = where if isinstance(where, Database) else open_database_url(where)
         ensure_database(database, create=create)
-        return cls(database, database.connect(checkpoint=checkpoint))
+        return cls(database, database.connect(checkpoint=checkpoint))._with_games()
 
     def close(self) -> None:
         self._writer.dispose()

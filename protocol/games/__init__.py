@@ -99,6 +99,11 @@ def game_names() -> tuple[str, ...]:
     return tuple(_specs())
 
 
+def offered_game_names() -> tuple[str, ...]:
+    """Return the names of the games of which new matches may begin: all but those that the operator removed."""
+    return tuple(spec.name for spec in _specs().values() if spec.offered)
+
+
 def builtin_game_names() -> tuple[str, ...]:
     """Return the names of the games that come with this version."""
     return tuple(_builtin_specs())
@@ -117,8 +122,14 @@ def game_spec(name: str) -> GameSpec:
     """Return the description of a game. Raise `UnknownGame`, with the known names."""
     found = _find_spec(name)
     if found is None:
-        raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(game_names())}")
+        raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(offered_game_names())}")
     return found
+
+
+def check_offered(name: str) -> None:
+    """Raise `UnknownGame` unless new matches of a game may begin."""
+    if not game_spec(name).offered:
+        raise UnknownGame(f"{name} was removed by the operator: no new matches begin")
 
 
 def games_with(field: str) -> tuple[str, ...]:

@@ -33,6 +33,8 @@ class GameSpec(NamedTuple):
     """The version of the rules. Like `digest`, it is empty for games that come with bot-arena."""
     digest: str = ""
     """The digest of the sources of the rules, hexadecimal."""
+    offered: bool = True
+    """False if the operator removed the game: matches that have begun go on, and no new ones begin."""
     rules_document: str = "rules.md"
     """The file in `room` with the game's section of docs/rules.md."""
     summary_document: str = "summary.md"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,8 @@ from arena.commands.try_bots import TryOptions
 from arena.web.client_wheel import build_client_wheel
 from arena.web.drawings import draw
 from arena.web.room_files import describe_games, is_served, list_room_files
-from commands import REPOSITORY, call
-from example_games import EXAMPLES
+from commands import call
+from example_games import DOCUMENT, EXAMPLES, write_race
 from machine.game_discovery import (
     GAME_FILES_VARIABLE,
     GameFileFault,
@@ -25,31 +24,17 @@ from machine.game_discovery import (
     resolve_game,
 )
 from protocol.errors import BadConfig, UsageFault
-from protocol.games import game_class, game_names, game_spec, is_known_game, remove_game
+from protocol.games import game_class, game_spec, is_known_game
 
 CONNECT_FOUR = EXAMPLES / "connect4.py"
-DOCUMENT = (REPOSITORY / "docs" / "own-game.md").read_text("utf-8")
 
 
-@pytest.fixture(autouse=True)
-def no_games_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Forget the games of a test, here and in the environment."""
-    before = game_names()
-    monkeypatch.delenv(GAME_FILES_VARIABLE, raising=False)
-    yield
-    for name in set(game_names()) - set(before):
-        remove_game(name)
-    os.environ.pop(GAME_FILES_VARIABLE, None)
+pytestmark = pytest.mark.usefixtures("no_brought_games")
 
 
 @pytest.fixture
 def race(tmp_path: Path) -> Path:
-    """Write the example of the document to a file."""
-    source = re.search(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
-    assert source is not None
-    file = tmp_path / "race.py"
-    file.write_text(source[1])
-    return file
+    return write_race(tmp_path)
 
 
 def test_the_documents_example_keeps_the_contract_and_is_played(race: Path) -> None:
@@ -62,17 +47,16 @@ def test_the_documents_example_keeps_the_contract_and_is_played(race: Path) -> N
     assert f"`{race.name}`" in DOCUMENT
 
 
-def test_a_tournament_rates_it_and_its_records_are_refereed_again(race: Path, tmp_path: Path) -> None:
+def test_a_tournament_rates_it_and_its_records_are_refereed_again_without_the_file(
+    race: Path, tmp_path: Path, no_brought_games: Callable[[], None]
+) -> None:
     data = str(tmp_path / "data")
     words = ("--game", str(race), "--rounds", "2", "--data", data, "--in-process")
     assert call("arena", "tournament", "random", "greedy", *words).code == 0
+    race.unlink()
+    no_brought_games()
     assert "race/classic, by score" in call("arena", "leaderboard", "--data", data).out
     assert call("arena", "replay", "verify", "--data", data).out == "2 records verified\n"
-    remove_game("race")
-    del os.environ[GAME_FILES_VARIABLE]
-    without = call("arena", "replay", "verify", "--data", data)
-    assert without.code == 1
-    assert "this arena does not have the rules of race: 2 records not verified" in without.err
 
 
 def test_processes_that_are_started_later_know_the_game(race: Path) -> None:

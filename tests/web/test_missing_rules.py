@@ -135,7 +135,8 @@ def test_a_match_has_no_grades_and_says_why(visitor: Visitor, folder: Folder, ga
     assert (answer.status, said) == (400, folder.fill("{match} has no grades: " + LINES[game], game))
 
 
-UNCHECKED = ": 2 matches were not refereed, and the ratings in its pools were not computed again\n"
+ADVICE = "; `arena game add FILE.py` adds a game of your own\n"
+UNCHECKED = ": 2 matches were not refereed, and the ratings in its pools were not computed again" + ADVICE
 COMMANDS = [
     ("leaderboard", 0, "{game}/classic, by score"),
     ("leaderboard --json", 0, '"{game}/classic"'),
@@ -143,13 +144,21 @@ COMMANDS = [
     ("matches", 0, "{match}  {game}"),
     ("matches --game {game}", 0, "{match}  {game}"),
     ("bot show random", 0, "{game}/classic"),
-    ("replay show {match}", 0, "\nthis arena does not have the rules of {game}\n"),
+    (
+        "replay show {match}",
+        0,
+        "\nthis arena does not have the rules of {game}" + ADVICE,
+    ),
     ("replay show {match} --json", 0, "{match}: this arena does not have the rules of {game}"),
     ("replay export {match} --to FILE.json", 0, "{match}"),
     ("replay export {match} --to FILE.html", 0, "{match}"),
     ("replay export {match} --to FILE.jsonl", 0, "{match}"),
     ("replay verify {match}", 1, "arena: {match}: this arena does not have the rules of {game}\n"),
-    ("replay verify", 1, "arena: this arena does not have the rules of {game}: 2 records not verified\n"),
+    (
+        "replay verify",
+        1,
+        "arena: this arena does not have the rules of {game}: 2 records not verified" + ADVICE,
+    ),
     ("replay grade {match}", 1, "arena: {match}: this arena does not have the rules of {game}\n"),
     ("replay grade --bot random --game {game}", 0, "no match of random can be graded"),
     ("export --to FOLDER --plies --game {game}", 0, "2 matches"),
@@ -163,7 +172,7 @@ COMMANDS = [
     (
         "db rebuild-ratings",
         0,
-        "this arena does not have the rules of {game}: the ratings in its pools are as they were\n",
+        "this arena does not have the rules of {game}: the ratings in its pools are as they were" + ADVICE,
     ),
 ]
 

@@ -32,6 +32,8 @@ ACTION_WORDS = {
     "lost_node": "declared the node lost:",
     "thin": "removed old records",
     "move_records": "moved old records to files",
+    "add_game": "added a game:",
+    "remove_game": "removed the game",
 }
 """The words that the page shows for each action; the names of the bots or matches follow them."""
 

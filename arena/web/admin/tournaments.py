@@ -27,7 +27,7 @@ from machine.arguments import read_clock
 from protocol.config_values import parse_value
 from protocol.display import short_repr
 from protocol.errors import ArenaFault, Fault, UsageFault
-from protocol.games import game_class, game_names
+from protocol.games import game_class, offered_game_names
 
 MAX_LATEST_TOURNAMENTS = 20
 """Maximum number of latest tournaments on the admin page of tournaments."""
@@ -99,7 +99,7 @@ async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int 
         unknown=unknown,
         under_way=under_way,
         finished=[row for row in latest if row.finished],
-        pools=[f"{game}/{preset}" for game in game_names() for preset in game_class(game).presets],
+        pools=[f"{game}/{preset}" for game in offered_game_names() for preset in game_class(game).presets],
         formats=FORMAT_WORDS,
         standing=MAX_STANDING_ROWS,
         wait=DEFAULT_WAIT_S,

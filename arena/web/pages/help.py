@@ -20,6 +20,7 @@ from protocol.games import (
     game_names,
     load_game,
     missing_rules_message,
+    offered_game_names,
 )
 
 
@@ -36,7 +37,8 @@ def rules(request: Request) -> Response:
     if game not in (there := list_games(site_of(request).reader)):
         raise NotFound(f"there is no game {game}: {list_choices(there)}")
     if game not in game_names():
-        return render_page(request, "no_rules.html", game=game, told=missing_rules_message(game), others=game_names())
+        told = missing_rules_message(game)
+        return render_page(request, "no_rules.html", game=game, told=told, others=offered_game_names())
     tutorial = game_class(game).tutorial
     return render_page(
         request,
@@ -45,7 +47,7 @@ def rules(request: Request) -> Response:
         rules=rules_of(game),
         config=load_game(game, tutorial or {}).config,
         has_tutorial=tutorial is not None,
-        others=[other for other in game_names() if other != game],
+        others=[other for other in offered_game_names() if other != game],
     )
 
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from arena.runs import result_writer
-from arena.runs.job import Aborted, MatchReport
+from arena.runs import result_writer, workers
+from arena.runs.job import Aborted, MatchJob, MatchReport
 from arena.runs.run import Progress, run_blocking
-from arena.runs.workers import referee_remotely
+from arena.runs.sandbox import BotEnvironment
+from arena.runs.workers import WorkerPlayers, referee_remotely
 from arena.store.database import StoreUnavailable
 from arena.store.finish import finish_matches
 from arena.store.incident import Incident
@@ -29,7 +30,11 @@ from arena.store.store import Reader, Store
 from arena.store.tournament_state import PendingResult, save_pending
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
-from machine.source_digest import PACKAGES
+from example_games import write_race
+from machine.game_discovery import GAME_FILES_VARIABLE, add_game_file
+from machine.game_files import use_copy
+from machine.source_digest import PACKAGES, digest_of_all
+from machine.workers.local import process_pool
 from plans import plan
 from referee.footer import ClosedMatch
 from referee.record import Footer
@@ -88,13 +93,40 @@ def test_a_worker_that_is_killed_costs_no_match_and_changes_none(
 
 
 def test_a_worker_with_other_sources_does_not_look_at_its_work_and_says_whose_they_are() -> None:
-    (refused,) = referee_remotely("0123456789abcdef", b"what only they can read", [])
+    (refused,) = referee_remotely("0123456789abcdef", None, b"what only they can read", [])
     assert isinstance(refused, Aborted)
     assert re.fullmatch(
         r"the worker on \S+ has another bot-arena \(0.1.0, sources (\w{16})\) than the one here "
         r"\(sources 0123456789abcdef\): install the same on all machines",
         str(refused.fault),
     )
+
+
+async def test_a_worker_on_another_machine_is_sent_the_rules_of_a_brought_game(
+    tmp_path: Path, no_brought_games: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[str] = []
+
+    def send(pool: object, work: Callable[[list[int]], list[MatchReport]], matches: list[int], _: object) -> Any:
+        no_brought_games()
+        yield 0, work(matches)
+
+    def referee(job: MatchJob, matches: list[int]) -> list[MatchReport]:
+        played.append(f"{job.plan.rules.pool}: {matches}")
+        return []
+
+    monkeypatch.setattr(workers, "spread_chunks", send)
+    monkeypatch.setattr(workers, "referee_matches", referee)
+    race = write_race(tmp_path)
+    add_game_file(race)
+    use_copy("race")
+    around = BotEnvironment(variables={})
+    job = MatchJob(key="k", plan=plan(game="race"), environment=around, logs=tmp_path, sources=digest_of_all())
+    race.unlink()
+    with process_pool(1) as pool:
+        assert [reports async for reports in WorkerPlayers(job, pool).play([1, 2])] == [[]]  # type: ignore[list-item]
+    assert played == ["race/classic: [1, 2]"]
+    assert os.environ[GAME_FILES_VARIABLE].endswith("/race.py"), "bots there know it too"
 
 
 @pytest.mark.ci

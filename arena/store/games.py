@@ -1,0 +1,181 @@
+"""The games that the operator brought: the sources of all their versions, and which of them are offered.
+
+Sources are never removed, because the records of old matches need them. A version has one source for ever. Every
+command, node and page that opens the database loads the newest version of each game, see `load_games`.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Connection
+
+from arena.store.dialect import execute, insert_into
+from arena.store.rows import read_row, read_rows
+from machine.game_files import GameFiles, use_source
+from machine.timestamps import utc_now
+from protocol.display import list_choices, short_repr
+from protocol.errors import ArenaFault, UsageFault
+from protocol.games import builtin_game_names
+from protocol.games.spec import GameSpec
+
+_NEWEST_SQL = "id IN (SELECT max(id) FROM games GROUP BY game)"
+"""The SQL condition for the newest version of each game, which was added last."""
+_LIST_GAMES = f"SELECT game, version, digest, file, added, offered FROM games WHERE {_NEWEST_SQL} ORDER BY game"
+"""The query for the newest version of each game."""
+_COUNT_MATCHES = "SELECT game, sum(matches) AS matches FROM counts WHERE tournament = '' GROUP BY game"
+"""The query for the number of matches of each game."""
+_SELECT_SOURCES = f"SELECT game, digest, offered, file, source, beside FROM games WHERE {_NEWEST_SQL} ORDER BY id"
+"""The query for the sources of the newest version of each game."""
+_SELECT_BY_DIGEST = "SELECT file, source, beside FROM games WHERE digest = :digest ORDER BY id DESC LIMIT 1"
+"""The query for the source with a digest. A file with several games has several rows."""
+_SELECT_NEWEST = f"SELECT version, digest FROM games WHERE game = :game AND {_NEWEST_SQL}"
+"""The query for the newest version of a game."""
+_UPDATE_FILES = """UPDATE games SET file = :file, beside = :beside, offered = true
+WHERE game = :game AND version = :version"""
+"""The statement that replaces the files beside the rules of a version, and offers it."""
+
+log = logging.getLogger("arena.store.games")
+
+
+class StoredGame(Struct, frozen=True, kw_only=True):
+    """The newest version of a brought game. `offered` is false if the operator removed the game."""
+
+    game: str
+    version: str
+    digest: str
+    file: str
+    added: str
+    offered: bool
+
+
+class GameCode(Struct, frozen=True, kw_only=True):
+    """The code of the newest version of a game, and the digest that its source had when it was stored."""
+
+    game: str
+    digest: str
+    offered: bool
+    source: GameFiles
+
+
+def check_version(connection: Connection, spec: GameSpec, file: str) -> None:
+    """Raise `UsageFault` if the database has other rules under the name and version of a game, or a newer version."""
+    newest = execute(connection, _SELECT_NEWEST, {"game": spec.name}).one_or_none()
+    if newest is None:
+        return
+    if spec.version == newest.version and spec.digest != newest.digest:
+        raise UsageFault(
+            f"{file}: the rules of {spec.name} differ from those of version {newest.version} that are stored: raise "
+            f'version, as in version = "{_next_version(newest.version)}"; ratings of different versions are separate'
+        )
+    if _version_key(spec.version) < _version_key(newest.version):
+        raise UsageFault(
+            f"{file}: {spec.name} has version {spec.version}, but version {newest.version} is stored: raise version "
+            f'above it, as in version = "{_next_version(newest.version)}"'
+        )
+
+
+def add_games(connection: Connection, games: Iterable[tuple[GameSpec, GameFiles]]) -> None:
+    """Store the sources of games, and offer these games. Raise `UsageFault` as `check_version` does.
+
+    If a version is stored already, only the files beside the rules are replaced.
+    """
+    for spec, source in games:
+        _add_game(connection, spec, source)
+
+
+def _add_game(connection: Connection, spec: GameSpec, source: GameFiles) -> None:
+    check_version(connection, spec, source.file)
+    beside = msgspec.msgpack.encode(source.beside)
+    words = {"game": spec.name, "version": spec.version, "file": source.file, "beside": beside}
+    if execute(connection, _UPDATE_FILES, words).rowcount:
+        return
+    row = words | {"digest": spec.digest, "source": source.source, "added": utc_now(), "offered": True}
+    execute(connection, insert_into("games", list(row)), row)
+
+
+def remove_game(connection: Connection, game: str) -> None:
+    """Offer a game no longer. Raise `UsageFault` if no such game is stored, or it is removed already."""
+    if game in builtin_game_names():
+        raise UsageFault(f"{game} is a built-in game: only games that were added can be removed")
+    is_offered = {one.game: one.offered for one in list_games(connection)}
+    if game not in is_offered:
+        which = list_choices(is_offered) if is_offered else "there is none; `arena game add FILE.py` adds one"
+        raise UsageFault(f"no game {short_repr(game)} was added: {which}")
+    if not is_offered[game]:
+        raise UsageFault(f"{game} is removed already")
+    execute(connection, "UPDATE games SET offered = false WHERE game = :game", {"game": game})
+
+
+def list_games(connection: Connection) -> list[StoredGame]:
+    """Return the newest version of each game, in the order of their names."""
+    return read_rows(StoredGame, execute(connection, _LIST_GAMES))
+
+
+def match_counts(connection: Connection) -> dict[str, int]:
+    """Return the number of stored matches of each game, also of games whose rules are not known."""
+    return {row.game: int(row.matches) for row in execute(connection, _COUNT_MATCHES)}
+
+
+def read_games(connection: Connection) -> list[GameCode]:
+    """Return the code of the newest version of each game, in the order in which they were added."""
+    rows = execute(connection, _SELECT_SOURCES)
+    return [read_row(GameCode, row, source=_source(row)) for row in rows]
+
+
+def source_by_digest(connection: Connection, digest: str) -> GameFiles | None:
+    """Return the source of the rules with a digest, of whichever version; None if it is not stored.
+
+    `GameFiles.load` gives the games in it. Raise `ArenaFault` if the source is damaged.
+    """
+    row = execute(connection, _SELECT_BY_DIGEST, {"digest": digest}).one_or_none()
+    if row is None:
+        return None
+    source = _source(row)
+    if source.digest != digest:
+        raise ArenaFault(
+            f"the stored source {source.file} is damaged: its digest is not {digest[:12]}: restore a backup"
+        )
+    return source
+
+
+def load_games(games: Iterable[GameCode]) -> None:
+    """Register stored games. Log which of them can't be loaded: the others, and all other data, can be used."""
+    for one in games:
+        if one.source.digest != one.digest:
+            log.warning("the stored game %s is damaged, and is not loaded: restore a backup", one.game)
+            continue
+        try:
+            use_source(one.source, one.game, offered=one.offered)
+        except UsageFault as fault:
+            log.warning("the stored game %s can't be loaded: %s", one.game, fault)
+
+
+def find_problems(connection: Connection) -> Iterator[str]:
+    """Yield a line for each stored game that is damaged."""
+    for row in execute(connection, "SELECT game, version, digest, file, source, beside FROM games ORDER BY id"):
+        if _source(row).digest != row.digest:
+            yield f"game {row.game}, version {row.version}: the source does not have the digest {row.digest[:12]}"
+
+
+def _source(row: Any) -> GameFiles:
+    beside = msgspec.msgpack.decode(row.beside, type=dict[str, bytes])
+    return GameFiles(file=row.file, source=row.source, beside=beside)
+
+
+def _version_key(version: str) -> list[tuple[int, str]]:
+    """Return a key that sorts versions: numbers by their value, 2 before 10, and before letters."""
+    parts = re.findall(r"\d+|[A-Za-z]+", version)
+    return [(int(part), "") if part.isdecimal() else (sys.maxsize, part) for part in parts]
+
+
+def _next_version(version: str) -> str:
+    """Return a version after another: its last number is higher, or it has one."""
+    before, number, after = re.fullmatch(r"(.*?)(\d*)(\D*)", version).groups()  # type: ignore[union-attr]
+    return f"{before}{int(number) + 1}{after}" if number else f"{version}2"
