@@ -19,7 +19,7 @@ from arena.commands.output import check_is_file
 from arena.commands.server_or_local import ask_server_or_run
 from arena.operations.thinning import IDLE_RATIO, Thin
 from arena.operator.requests import COMMAND_LINE_ORIGIN
-from arena.replay.verify import iter_differences, verify_record
+from arena.replay.verify import OtherRulesDiffer, iter_differences, verify_by_states, verify_record
 from arena.store import rating_rebuild
 from arena.store.actions import log_action
 from arena.store.archives import Archive, needed_archives
@@ -262,7 +262,8 @@ def check(where: str, *, quick: bool = False) -> None:
 
     With `quick`, matches are not refereed again.
     """
-    looking = partial(check_match, quick=quick)
+    differing: list[str] = []
+    looking = partial(check_match, quick=quick, on_other_rules=differing.append)
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
         complaints = list(store.iterate(check_database, looking, progress))
         removed = 0 if complaints else store.read(count_removed)
@@ -271,6 +272,9 @@ def check(where: str, *, quick: bool = False) -> None:
     for line in complaints:
         say(line)
     _print_unchecked(without_rules)
+    if differing:
+        matches = format_count(len(differing), "match", "matches")
+        say(f"{matches} could not be refereed, and only their digests, draws and turns agree: {differing[0]}")
     if complaints:
         raise InconsistentDatabase(f"{store.database} has {format_count(len(complaints), 'error', 'errors')}")
     other = "other " if without_rules else ""
@@ -305,11 +309,13 @@ def check_match(
     *,
     quick: bool = False,
     is_pending: bool = False,
+    on_other_rules: Callable[[str], object] | None = None,
 ) -> Iterator[str]:
     """Yield what is wrong with a match's record, and where the stored result, ratings and luck differ from the record.
 
     `is_pending` says whether the match still waits to be rated. If this arena does not have the rules of the game, the
-    record is not refereed, but still compared with the stored result.
+    record is not refereed, but still compared with the stored result. If it has others, from which the match does not
+    follow, `on_other_rules` gets a message, and the record is checked by its states.
     """
     try:
         record = record_reader.read_record(body, "the record")
@@ -317,6 +323,14 @@ def check_match(
             verify_record(record, awaits_rating=is_pending)
     except MissingRules:
         pass  # its result can still be compared
+    except OtherRulesDiffer as fault:
+        try:
+            verify_by_states(record, awaits_rating=is_pending)
+        except BadRecord as wrong:
+            yield str(wrong).removeprefix(f"{result.match}: ")
+            return
+        if on_other_rules is not None:
+            on_other_rules(str(fault))
     except BadRecord as fault:
         yield str(fault).removeprefix(f"{result.match}: ")
         return

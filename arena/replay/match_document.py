@@ -18,12 +18,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
-    """An event, with the state after it. `state` is None from the first event that contradicts the rules or the dice.
+    """An event, with the state after it. From the first event that contradicts the rules or the dice, `state` is the
+    one in the record, or None if the record has none.
 
     `sealed` are the sealed moves since the previous event.
     """
 
-    state: dict[str, Any] | None = None
     sealed: list[Sealed] = field(default_factory=list)
 
 
@@ -73,8 +73,14 @@ class ReplayedMatch:
                 self.sealed.append(line)
             else:
                 sealed, self.sealed = self.sealed, []
-                state = None if course is None else course.encoded_state
-                yield StatedPly(**msgspec.structs.asdict(line), state=state, sealed=sealed)
+                yield StatedPly(
+                    **{**msgspec.structs.asdict(line), "state": self._state_after(line, course)}, sealed=sealed
+                )
+
+    def _state_after(self, line: Ply, course: Course | None) -> dict[str, Any] | None:
+        if course is not None:
+            return course.encoded_state
+        return None if self.record.header.rules is None else line.state
 
     def _next(self) -> Course | None:
         if self.fault is None:

@@ -289,7 +289,8 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
         if self.config.get(OPENING_KEY, 0) is not None:
             return self.config
-        return {**self.config, OPENING_KEY: _draw(dice, self._weighted_states(TurnState(self.turn_game.start(), 0)))}
+        outcomes = self._weighted_states(TurnState(self.turn_game.start(), 0))
+        return {**self.config, OPENING_KEY: _draw(dice, [weight for weight, _ in outcomes])}
 
     def to_move(self, state: TurnState) -> int | None:
         seat = self.turn_game.turn(state.state)
@@ -326,8 +327,8 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
 
     def apply_chance(self, state: TurnState, dice: Dice) -> tuple[TurnState, Event]:
         outcomes = self._weighted_states(state)
-        drawn = _draw(dice, outcomes)
         weights = [weight for weight, _ in outcomes]
+        drawn = _draw(dice, weights)
         among = len(weights) if set(weights) == {1} else weights
         event = Event(ply=state.ply, seat=CHANCE, move={"outcome": drawn, "of": among})
         return self._after(state, outcomes[drawn][1]), event
@@ -493,11 +494,26 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         return types
 
 
-def _draw(dice: Dice, outcomes: Sequence[tuple[int, Any]]) -> int:
-    """Return the number of the outcome that the dice draw."""
-    sums = list(accumulate(weight for weight, _ in outcomes))
+def _draw(dice: Dice, weights: Iterable[int]) -> int:
+    """Return the number of the outcome that the dice draw, from the weights of the outcomes."""
+    sums = list(accumulate(weights))
     drawn = dice.choice("chance", sums[-1])
     return next(number for number, summed in enumerate(sums) if drawn < summed)
+
+
+def draw_outcome(dice: Dice, move: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the move of a chance event as the dice make it. `move` says among which outcomes they draw: `of` is their
+    number if all are equally likely, else the list of their weights. Return None if `move` has another form.
+    """
+    among = move.get("of")
+    if move.keys() != {"outcome", "of"}:
+        return None
+    weights = [1] * among if type(among) is int and 0 < among <= MAX_WEIGHT_SUM else among
+    if not isinstance(weights, list) or not all(type(weight) is int and weight > 0 for weight in weights):
+        return None
+    if not 0 < sum(weights) <= MAX_WEIGHT_SUM:
+        return None
+    return {"outcome": _draw(dice, weights), "of": among}
 
 
 def _types(rules_class: type[TurnGame[Any, Any]]) -> tuple[Any, Any] | None:

@@ -30,17 +30,19 @@ export function verdictOf(document, steps) {
 
 /** Say in one line what was checked of a match whose rules this page does not know, and what was not. */
 function tellUnrefereed({ game, match }, plies, steps) {
-  const [digests, turns] = [countChecked(steps, "digest"), countChecked(steps, "turn")];
+  const [digests, turns, draws] = ["digest", "turn", "deal"].map((checked) => countChecked(steps, checked));
   const checked = [
     "that the seed is the one that was committed to",
     ...(digests ? [`that ${counted(digests, "digest")} form a chain`] : []),
     ...(turns ? [`whose turn it was in ${counted(turns, "event")}`] : []),
+    ...(draws ? [`${counted(draws, "draw")} of that seed`] : []),
   ];
+  const chance = draws ? "other dice" : "dice";
   const stateless = plies.length > digests ? ", and digests, because this arena gives no states without the rules" : "";
   const where = `arena replay verify ${match} checks them where the rules are installed`;
   return (
     `No move was refereed: this page does not know the rules of ${game}. ` +
-    `Checked: ${checked.join(", ")}. Not checked: moves, dice, the result${stateless}; ${where}.`
+    `Checked: ${checked.join(", ")}. Not checked: moves, ${chance}, the result${stateless}; ${where}.`
   );
 }
 
