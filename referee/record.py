@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 
 from protocol import VERSION
 from protocol.dice import commitment
+from protocol.display import short_repr
 from protocol.games import game_spec
 from protocol.games.base import Game
 from protocol.messages import Clock, Event, Info, MatchId, Milliseconds, RulesStamp
@@ -26,6 +27,8 @@ MAX_RECORD_BYTES = 64 * 1024 * 1024
 """Maximum bytes of an unpacked record. The longest matches fit, including the `MAX_INFO_BYTES` of `info`."""
 MAX_INFO_BYTES = 8 * 1024 * 1024
 """Maximum bytes of `info` that the record of a match keeps."""
+SHOWN_DIGEST_CHARS = 12
+"""Number of characters of the digest of rules in messages."""
 MAX_STATE_BYTES = 128 * 1024
 """Maximum bytes of a state in a record."""
 MAX_STATES_BYTES = 32 * 1024 * 1024
@@ -201,6 +204,13 @@ def stamp_of(game: str) -> RulesStamp | None:
     """Return the stamp of the rules of a game that are here; None if they come with bot-arena. Raise `UnknownGame`."""
     spec = game_spec(game)
     return RulesStamp(spec.version, spec.digest) if spec.digest else None
+
+
+def describe_rules(stamp: RulesStamp | None) -> str:
+    """Return the version and digest of rules in a few words."""
+    if stamp is None:
+        return "those that come with bot-arena"
+    return f"version {short_repr(stamp.version)[1:-1]}, digest {stamp.digest[:SHOWN_DIGEST_CHARS]}"
 
 
 def make_header(

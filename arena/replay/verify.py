@@ -12,19 +12,17 @@ from protocol.digest import encode_canonical
 from protocol.display import format_count, short_repr
 from protocol.errors import BadRecord
 from protocol.games.base import Game
-from protocol.messages import CHANCE, RulesStamp
+from protocol.messages import CHANCE
 from protocol.names import fold_name
 from protocol.reasons import ILLEGAL, VOID
 from referee.clock import max_compensation_ms
 from referee.course import Course
 from referee.footer import count_moves, rating_pool, thinking_times
-from referee.record import Ply, Record, Sealed, Strike, stamp_of
+from referee.record import Ply, Record, Sealed, Strike, describe_rules, stamp_of
 from referee.recorded_game import RecordedGame
 from referee.replay import lacks_rules, replay
 from referee.result import Result, SeatRating, SeatResult
 
-SHOWN_DIGEST_CHARS = 12
-"""Number of characters of the digest of rules in messages."""
 CLOCK_TOLERANCE_MS = 1
 """The maximum difference, in milliseconds, between a stored thinking time and the record's. A clock that was read back
 from a journal may differ from the one written there.
@@ -63,7 +61,7 @@ def verify_record(record: Record, *, awaits_rating: bool = False) -> Verificatio
     if here == header.rules:
         _verify(record, awaits_rating)
         return Verification()
-    other_rules = f"by other rules ({_describe_rules(here)}) than it was made with ({_describe_rules(header.rules)})"
+    other_rules = f"by other rules ({describe_rules(here)}) than it was made with ({describe_rules(header.rules)})"
     try:
         _verify(record, awaits_rating, has_rules=False)
     except BadRecord as exc:
@@ -84,17 +82,11 @@ def verify_by_states(record: Record, *, awaits_rating: bool = False) -> Verifica
     checked += ["the ratings"] if record.footer.ratings is not None else []
     more = format_count(game.unchecked_draws, "event", "events")
     unchecked = f", but not the dice of {more}" if game.unchecked_draws else ""
-    rules = f"the rules of {header.game} ({_describe_rules(header.rules)})"
+    rules = f"the rules of {header.game} ({describe_rules(header.rules)})"
     return Verification(
         missing_rules=f"no move was refereed: {rules} are not here",
         checked=f"{', '.join(checked)}{unchecked}",
     )
-
-
-def _describe_rules(stamp: RulesStamp | None) -> str:
-    if stamp is None:
-        return "those that come with bot-arena"
-    return f"version {short_repr(stamp.version)[1:-1]}, digest {stamp.digest[:SHOWN_DIGEST_CHARS]}"
 
 
 def _verify(record: Record, awaits_rating: bool, *, has_rules: bool = True, by_states: bool = False) -> Game[Any, Any]:
