@@ -65,8 +65,8 @@ def result_digest(
     reasons: Sequence[str],
     payoffs: Sequence[tuple[int, int]] | None,
 ) -> bytes:
-    """Return the last digest of a match whose rules do not come with bot-arena: it also covers the result, which nobody
-    can find without the rules. `payoffs` has each seat's total payoff and its number of rounds; None without payoffs.
+    """Return the last digest of a match whose rules do not come with bot-arena. It also covers the result, which can't
+    be computed without the rules. `payoffs` has each seat's total payoff and number of rounds; None without payoffs.
     """
     result = {"ranks": ranks, "reason": reason, "reasons": reasons, "payoffs": payoffs}
     return hashlib.sha256(previous + _canonical({"result": result})).digest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from arena.commands.output import check_is_file
 from arena.commands.server_or_local import ask_server_or_run
 from arena.operations.thinning import IDLE_RATIO, Thin
 from arena.operator.requests import COMMAND_LINE_ORIGIN
+from arena.ratings import rating_system
 from arena.replay.verify import OtherRulesDiffer, iter_differences, verify_by_states, verify_record
 from arena.store import rating_rebuild
 from arena.store.actions import log_action
@@ -33,7 +34,7 @@ from arena.store.integrity_check import check_database
 from arena.store.luck_value import MatchLuck
 from arena.store.match_log import log_key, make_key, restore_missing
 from arena.store.nodes import list_nodes
-from arena.store.result_queries import matches_without_rules
+from arena.store.result_queries import matches_without_rules, pools_of_other_versions
 from arena.store.retention_clock import days_before_now
 from arena.store.store import Reader, Store
 from arena.store.thinning import (
@@ -55,6 +56,7 @@ from measuring.value_registry import value_names
 from protocol.display import format_count, list_first
 from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
 from protocol.games import is_known_game, missing_rules_message, shared_game
+from protocol.pools import version_of
 from referee import record_reader
 from referee.record import Record
 from referee.result import Result, SeatRating
@@ -94,11 +96,13 @@ def rebuild_ratings(where: str, data: Path) -> None:
         count = store.write(rating_rebuild.rebuild_ratings)
         entries = store.write(restore_missing)
         without_rules = store.read(matches_without_rules)
+        other_versions = store.read(pools_of_other_versions)
     say(f"ratings recomputed from the results: {count} rows were different")
     if entries:
         say(f"{format_count(entries, 'entry', 'entries')} that the log lacked restored from the results")
     for game in without_rules:
         say(f"{missing_rules_message(game)}: the ratings in its pools are as they were")
+    _print_other_versions(other_versions)
 
 
 def show_log_key(where: str, data: Path, *, new: bool) -> None:
@@ -269,9 +273,11 @@ def check(where: str, *, quick: bool = False) -> None:
         removed = 0 if complaints else store.read(count_removed)
         files = store.read(needed_archives)
         without_rules = {} if complaints else store.read(matches_without_rules)
+        other_versions = store.read(pools_of_other_versions)
     for line in complaints:
         say(line)
     _print_unchecked(without_rules)
+    _print_other_versions(other_versions)
     if differing:
         matches = format_count(len(differing), "match", "matches")
         say(f"{matches} could not be refereed, and only their digests, draws and turns agree: {differing[0]}")
@@ -287,6 +293,13 @@ def check(where: str, *, quick: bool = False) -> None:
         f"{store.database} is sound: {looked_at} intact, every result {records}, "
         f"and the {other}ratings follow from the results{more}"
     )
+
+
+def _print_other_versions(pools: Iterable[str]) -> None:
+    """Print for each of these pools that this arena has another version of the rules."""
+    for pool in pools:
+        missing = missing_rules_message(rating_system.game_of(pool))
+        say(f"{missing} in version {version_of(pool)}: the ratings in {pool} were not computed again")
 
 
 def _print_unchecked(without_rules: Mapping[str, int]) -> None:
@@ -331,6 +344,7 @@ def check_match(
             return
         if on_other_rules is not None:
             on_other_rules(str(fault))
+        luck = None  # other rules can't compute it
     except BadRecord as fault:
         yield str(fault).removeprefix(f"{result.match}: ")
         return

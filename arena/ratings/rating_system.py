@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from arena.ratings import trueskill_update
 from arena.ratings.trueskill_update import PlayerSkill, ResultWeights
 from protocol.errors import BadRecord
-from protocol.games import game_class
+from protocol.games import game_class, is_known_game
+from protocol.pools import version_of
 from referee.result import Ratings, SeatRating
 
 MU = 25.0
@@ -77,6 +78,12 @@ def standing_for_version(standing: RatingStanding, version: str) -> RatingStandi
 def game_of(pool: str) -> str:
     """Return the game of a pool: `nim` for `nim/classic`."""
     return pool.partition("/")[0]
+
+
+def has_rules_of(pool: str) -> bool:
+    """Return whether the rules of a pool's game are here, in the version that the pool is for."""
+    game = game_of(pool)
+    return is_known_game(game) and game_class(game).version == version_of(pool)
 
 
 def rate(pool: str, standings: Sequence[RatingStanding], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:

@@ -14,6 +14,7 @@ from protocol.errors import BadRecord
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.names import fold_name
+from protocol.pools import FIRST_VERSION, with_version
 from protocol.reasons import ILLEGAL, VOID
 from referee.clock import max_compensation_ms
 from referee.course import Course
@@ -30,14 +31,14 @@ from a journal may differ from the one written there.
 
 
 class Verification(NamedTuple):
-    """How a record was verified. All texts are empty if it was refereed by the rules that it was made with."""
+    """The way in which a record was verified. All texts are empty if it was refereed by the rules of the match."""
 
     other_rules: str = ""
     """The rules by which it was refereed and those by which it was made, if these are others."""
     missing_rules: str = ""
     """The sentence that no move was refereed, if the rules are missing."""
     checked: str = ""
-    """What was checked without the rules."""
+    """The checks that were made without the rules."""
 
 
 class OtherRulesDiffer(BadRecord):
@@ -148,7 +149,8 @@ def _replay_to_end(record: Record, *, by_states: bool) -> tuple[Course, int]:
 def _verify_ratings(record: Record, game: Game[Any, Any], end: str, *, has_rules: bool) -> None:
     header, footer, ratings = record.header, record.footer, record.footer.ratings
     pool = rating_pool(header, footer.reason)
-    if header.pool is not None and header.pool not in game.pools:
+    version = FIRST_VERSION if header.rules is None else header.rules.version
+    if header.pool is not None and header.pool not in [with_version(pool, version) for pool in game.pools]:
         raise BadRecord(f"{header.match}: its config is not rated in the header's pool {short_repr(header.pool)}")
     if ratings is None:
         if pool is not None:

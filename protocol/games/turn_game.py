@@ -25,6 +25,7 @@ from protocol.games.base import PROBABILITY_ONE, Game
 from protocol.games.parsing import parse_choice, parse_integer, raise_illegal, read_config
 from protocol.messages import CHANCE as CHANCE  # authors import it from here
 from protocol.messages import Event
+from protocol.pools import FIRST_VERSION, VERSION_DESCRIPTION, is_rules_version
 
 S = TypeVar("S", bound=Hashable)
 M = TypeVar("M", bound=Hashable)
@@ -101,7 +102,7 @@ class TurnGame(Generic[S, M]):
     """The name in texts for people. Without it, it is `name`, capitalised."""
     about: ClassVar[str] = ""
     """One sentence on what players do in the game."""
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = FIRST_VERSION
     """The version of the rules. Matches of two versions have different ratings."""
     seats: int = 2
     """The number of seats. A game for different numbers of players writes `seats = integer(…)`."""
@@ -561,6 +562,7 @@ def _make_rules(cls: type[TurnGame[Any, Any]]) -> type[TurnRules[Any, Any]]:
         "__doc__": cls.__doc__,
         "rules_class": cls,
         "name": cls.name,
+        "version": cls.version,
         "title": cls.title,
         "about": cls.about,
         "presets": cls.presets,
@@ -599,6 +601,8 @@ def _problems(cls: type[TurnGame[Any, Any]]) -> Iterable[str]:
             f"name is {short_repr(cls.name)}: it has up to 40 lower-case letters, digits, - and _, and begins with a "
             "letter or a digit"
         )
+    if not is_rules_version(cls.version):
+        yield f"version is {short_repr(cls.version)}: it is a text of {VERSION_DESCRIPTION}"
     types = _types(cls)
     if types is None:
         yield "the types of a state and of a move are missing: write class NAME(TurnGame[State, Move])"

@@ -193,7 +193,8 @@ def test_without_the_rules_a_line_says_what_was_checked_and_that_no_move_was_ref
         f"no move was refereed: the rules of {name} (version 1, digest abababababab) are not here"
     )
     draws = sum(event["seat"] == -1 for event in events)
-    assert said.checked == f"the seed, {len(events)} digests, whose turn it was{CHECKED_PARTS[name].format(draws=draws)}"
+    parts = CHECKED_PARTS[name].format(draws=draws)
+    assert said.checked == f"the seed, {len(events)} digests, whose turn it was{parts}"
 
 
 def test_matches_that_were_called_off_are_checked_too() -> None:
