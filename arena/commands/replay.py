@@ -30,8 +30,8 @@ from protocol.display import format_count, format_rating
 from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
 from protocol.games import is_known_game, missing_rules_message
 from referee import record_reader
-from referee.record import MAX_RECORD_BYTES, Header, Record, Strike
-from referee.replay import lacks_rules, replay
+from referee.record import MAX_RECORD_BYTES, Header, Record, Strike, stamp_of
+from referee.replay import replay
 
 if TYPE_CHECKING:
     from arena.commands.record_checks import ExpectedDigest
@@ -138,14 +138,14 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
             say(f"{name}: {how} {many}, digest {record.footer.digest}{unrefereed}{word}")
             for told in compared or [NOT_COMPARED_MESSAGE]:
                 say(f"  {told}")
+    for text, records in told_of_rules.items():
+        say(f"{format_count(records, 'record', 'records')}: {text}")
     for game, records in without_rules.items():
         say(
             f"arena: {missing_rules_message(game)}: {format_count(records, 'record', 'records')} not verified", err=True
         )
     if wrong or without_rules:
         raise BadRecord(f"{wrong + without_rules.total()} of {count} records did not verify")
-    for text, records in told_of_rules.items():
-        say(f"{format_count(records, 'record', 'records')}: {text}")
     if not targets:
         gone = f"; {format_count(removed, 'match no longer has', 'matches no longer have')} one" if removed else ""
         say(f"{format_count(refereed, 'record', 'records')} verified{gone}")
@@ -201,11 +201,28 @@ def export(target: str, to: Path, database: str) -> None:
 
 def _full_document(record: Record, value: str | None = None) -> Document:
     made = documents.make_document(record)
-    if not is_known_game(record.header.game):
-        return made  # without states, as the API has it
+    if _unrefereed_message(record):
+        return made  # with the states that the record has, as the API has it
     if made.fault is not None:
         raise BadRecord(made.fault)
     return replace(made, luck=record_luck(record, value))
+
+
+def _unrefereed_message(record: Record) -> str:
+    """Return why a match is shown without the rules of its game: they are missing, or there are others, from which it
+    does not follow. Return an empty text if it is refereed.
+    """
+    header = record.header
+    if not is_known_game(header.game):
+        return missing_rules_message(header.game)
+    if header.rules in (None, stamp_of(header.game)):
+        return ""
+    try:
+        for _ in replay(record):
+            pass
+    except BadRecord:
+        return f"this arena has other rules of {header.game} than the match was made with: it is shown as recorded"
+    return ""
 
 
 def show(
@@ -241,7 +258,9 @@ def show(
     with suppress(BadRecord):  # reported where the fault would be shown
         luck = record_luck(record, value)
     if step or play is not None:
-        step_viewer.show_steps(record, _format_ending(record, luck, failures), luck_text_by_move(luck), play)
+        ending = _format_ending(record, luck, failures)
+        by_states = record.header.rules is not None and bool(_unrefereed_message(record))
+        step_viewer.show_steps(record, ending, luck_text_by_move(luck), play, by_states=by_states)
     else:
         _print(record, boards, luck, annulled, failures)
 
@@ -252,15 +271,16 @@ def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None
         console.print(text)
     if annulled is not None:
         console.print(f"annulled: it was rated in {annulled}, but no longer counts")
-    if not is_known_game(record.header.game):
-        console.print(missing_rules_message(record.header.game))
-        if not lacks_rules(record.header):  # nor has it states
+    unrefereed = _unrefereed_message(record)
+    if unrefereed:
+        console.print(unrefereed)
+        if record.header.rules is None:  # nor has the record states
             for text in _format_ending(record, None, failures):
                 console.print(text)
             return
     told: list[TranscriptLine] = []
     gave = luck_text_by_move(luck)
-    for line, course in replay(record, by_states=lacks_rules(record.header)):
+    for line, course in replay(record, by_states=bool(unrefereed)):
         if line is not None:
             told.append(describe_line(line, course.game, record.header, gave))
         if boards and line is not None:

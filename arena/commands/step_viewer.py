@@ -18,7 +18,7 @@ from protocol.errors import UsageFault
 from protocol.games.base import Game
 from referee.record import EventLine, Header, Ply, Record, Sealed
 from referee.recorded_game import RecordedGame
-from referee.replay import lacks_rules, replay
+from referee.replay import replay
 
 NEXT_KEYS = "\r\n nC"
 """The characters that show the next board. C ends the escape sequence of the right arrow key."""
@@ -47,11 +47,15 @@ def check_terminal(*, step: bool, play: float | None, others: bool) -> None:
         raise UsageFault(f"{option} needs a terminal for its input and output; --boards prints every board anywhere")
 
 
-def show_steps(record: Record, end: Sequence[str], luck: LuckTextByMove, pause: float | None = None) -> None:
-    """Show the boards of a match, each until a key is pressed or `pause` seconds pass; show `end` below the last."""
+def show_steps(
+    record: Record, end: Sequence[str], luck: LuckTextByMove, pause: float | None = None, *, by_states: bool = False
+) -> None:
+    """Show the boards of a match, each until a key is pressed or `pause` seconds pass; show `end` below the last. With
+    `by_states`, show the states in the record instead of boards.
+    """
     header, clock = record.header, [record.header.clock.bank_ms] * len(record.header.seats)
     frames = []
-    for line, course in replay(record, by_states=lacks_rules(header)):
+    for line, course in replay(record, by_states=by_states):
         if isinstance(line, (Ply, Sealed)):
             clock = line.clock
         frames.append((line, course.state, clock))

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools
 from arena.store.rules_check import check_rules
 from arena.store.store import Reader, Store
 from arena.web.lookups import list_pools
+from arena.web.site import Site
 from arena.web.strengths import strengths
 from arena.web.titles import pool_title
 from commands import REPOSITORY, call
@@ -21,6 +23,7 @@ from machine.game_discovery import GAME_FILES_VARIABLE, GameFileFault, add_game_
 from protocol.errors import UsageFault
 from protocol.games import game_names, load_game, remove_game
 from protocol.pools import preset_of, version_of, with_version
+from web_client import answer, served
 
 RACE = re.search(r"```python\n(.*?)```", (REPOSITORY / "docs" / "own-game.md").read_text("utf-8"), re.DOTALL)
 
@@ -141,6 +144,45 @@ def test_rules_that_changed_under_one_version_are_refused_until_a_version_or_a_s
     load("1", "changed again")
     assert call("arena", "season", "start", "spring", "--data", "data").code == 0
     play("7")
+
+
+def test_pages_show_matches_whose_config_other_rules_refuse() -> None:
+    load("1")
+    play("1")
+    assert RACE is not None
+    fixed = RACE[1].replace("last = integer(21, minimum=5, maximum=100)", 'last = 21\n    version = "2"')
+    load("2", source=fixed.replace(", integer", ""))
+    with closing(Reader.open(Path("data/arena.db"))) as reader, served(Site(reader)) as url:
+        (result, *_) = reader.iterate(iter_results)
+        for path in (
+            "/",
+            "/matches",
+            f"/matches/{result.match}",
+            "/tournaments",
+            f"/tournaments/{result.tournament}",
+            "/leaderboard/race/classic",
+            "/leaderboard/race",
+            "/bots/greedy",
+            "/bots/greedy?pool=race/classic",
+            "/rules/race",
+            "/play",
+            f"/api/v1/matches/{result.match}",
+            f"/api/v1/matches/{result.match}/match.html",
+            "/api/v1/leaderboard/race/classic",
+            "/api/v1/pools?game=race",
+            "/api/v1/tournaments",
+        ):
+            page = answer(url + path)
+            assert page.status == 200, (path, page.text)
+        document = msgspec.json.decode(answer(f"{url}/api/v1/matches/{result.match}").body)
+    assert document["fault"].startswith(f"{result.match}: the header: race has no config key 'last'")
+    assert all(ply["state"]["ply"] == ply["event"]["ply"] + 1 for ply in document["plies"])
+    shown = call("arena", "replay", "show", result.match, "--data", "data")
+    assert shown.code == 0, shown.err
+    assert "other rules of race than the match was made with: it is shown as recorded\n" in shown.out
+    assert re.search(r"^number: 21$", shown.out, re.MULTILINE)
+    exported = call("arena", "replay", "export", result.match, "--to", "match.json", "--data", "data")
+    assert exported.code == 0, exported.err
 
 
 def test_without_its_record_a_match_refuses_nothing() -> None:

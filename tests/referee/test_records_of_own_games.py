@@ -17,12 +17,12 @@ from protocol.dice import Dice, commitment
 from protocol.digest import first_digest, next_digest, result_digest
 from protocol.errors import BadRecord, MissingRules
 from protocol.games.turn_game import draw_outcome
-from protocol.messages import Event, RulesStamp
+from protocol.messages import CHANCE, Event, RulesStamp, Turn
 from referee import match, record_reader
 from referee.effects import Abort, Reconnect, Resignation
 from referee.match import OversizedStates
 from referee.messages import make_end_from_record
-from referee.record import Record, write_line
+from referee.record import Ply, Record, write_line
 from referee.replay import replay
 from referee_table import Table
 
@@ -121,6 +121,27 @@ def test_states_for_which_a_record_has_no_room_are_refused_in_a_line(
         assert "\n" not in str(fault.value)
         table.send(Abort(undo_last_event=True))
         assert verify_record(table.record()) == Verification()
+
+
+def test_nobody_is_told_before_the_end_what_the_recorded_states_reveal() -> None:
+    with known("onecard"):
+        table = table_of("onecard")
+        table.match.set_watched(is_watched=True)
+        table.begin()
+        table.play({"move": "check"})
+        table.play({"move": "bet"})
+        states = [line.state for line in table.lines if isinstance(line, Ply)]
+        cards = states[0] and states[0]["cards"]
+        assert None not in cards
+        for seat, told in enumerate([*table.told, table.shown]):
+            seen = [card if at == seat else None for at, card in enumerate(cards)]
+            turns = [message for message in told if isinstance(message, Turn)]
+            assert turns
+            assert {tuple(turn.state["cards"]) for turn in turns} == {tuple(seen)}
+            assert not any(str(list(cards)) in str(message) for message in told)
+            assert {event.move["outcome"] for turn in turns for event in turn.events if event.seat == CHANCE} == {None}
+        play_on(table)
+        assert table.match.end_message(0).state["cards"] == cards
 
 
 # With the rules
