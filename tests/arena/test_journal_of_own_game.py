@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from pathlib import Path
 from typing import Any, cast
@@ -12,8 +13,10 @@ from arena.host.handler import HostHandler
 from arena.host.host import recover_matches
 from arena.host.journal import Journal
 from arena.replay.verify import Verification, verify_record
-from own_game_records import known, play_on, table_of
-from protocol.messages import Player
+from arena.store.result_queries import record_of
+from own_game_records import DIGEST, known, play_on, table_of
+from protocol.messages import Player, RulesStamp
+from referee import record_reader
 from referee.effects import Reconnect
 from referee.record import Header, write_line
 
@@ -79,3 +82,20 @@ async def test_with_other_rules_or_none_it_stays_in_the_journal_and_the_log_says
             assert await recover_matches(journal, HANDLER) == []
     assert said in caplog.text
     assert (journal.folder / "m-1.jsonl").read_bytes() == before
+
+
+async def test_a_server_that_was_restarted_in_the_middle_of_a_match_stores_a_record_that_verifies(serve: Any) -> None:
+    with known("onecard"):
+        served = await serve()
+        first, _, start = await served.begun("onecard")
+        turn = await first.expect("turn")
+        await first.send(type="move", match=start["match"], ply=1, move=turn["legal"][0])
+        await served.restart()
+        back = [await served.enter(player["bot"]) for player in start["seats"]]
+        ends = await asyncio.gather(*(client.play() for client in back))
+        record = record_reader.read_record(served.store.read(record_of, start["match"]), "record")
+        assert verify_record(record) == Verification()
+    assert record.header.rules == RulesStamp("1", DIGEST)
+    assert start["rules"] == {"version": "1", "digest": DIGEST}
+    assert {end["digest"] for end in ends} == {record.footer.digest}
+    assert verify_record(record).missing_rules
