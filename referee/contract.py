@@ -21,6 +21,7 @@ from protocol.games.base import PROBABILITY_ONE, Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, MAX_SERVER_FRAME_BYTES, Turn
 from protocol.reasons import DRAW, WIN
+from referee.record import MAX_STATE_BYTES, encoded_size
 
 R = TypeVar("R")
 
@@ -212,6 +213,12 @@ class ContractChecker:
             hash(state)
             wire = self._timed("encode", lambda: game.encode_state(state))
             packed = msgpack.packb(wire)
+        size = encoded_size(wire)
+        _require(
+            size <= MAX_STATE_BYTES,
+            "encode_state",
+            f"a state takes {size:,} bytes: at most {MAX_STATE_BYTES:,} fit in a record",
+        )
         _require(wire["ply"] == game.ply(state), "encode_state", "ply is not that of the state")
         to_move: Any = game.to_move(state)
         if isinstance(game, SimultaneousGame) and to_move != CHANCE:

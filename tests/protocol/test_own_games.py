@@ -219,6 +219,11 @@ def test_rules_that_break_the_contract_are_found_with_their_line(tmp_path: Path,
             "at_risk: tuple = ([],)",
             "wrong.py: a state holds what can't be hashed or sent (tuples can",
         ),
+        (
+            "at_risk: int = 0",
+            'at_risk: str = 131072 * "x"',
+            "wrong.py: a state takes 131,159 bytes: at most 131,072 fit in a record",
+        ),
     ],
 )
 def test_rules_that_fail_outside_of_their_file_are_a_line(tmp_path: Path, old: str, new: str, said: str) -> None:
