@@ -213,6 +213,15 @@ def describe_rules(stamp: RulesStamp | None) -> str:
     return f"version {short_repr(stamp.version)[1:-1]}, digest {stamp.digest[:SHOWN_DIGEST_CHARS]}"
 
 
+def describe_other_rules(header: Header) -> str:
+    """Return by which rules a match is refereed here, and by which it was made, if these are others. The game must be
+    known. Return an empty text for the same rules, and for a record that does not name any.
+    """
+    if header.rules is None or (here := stamp_of(header.game)) == header.rules:
+        return ""
+    return f"by other rules ({describe_rules(here)}) than it was made with ({describe_rules(header.rules)})"
+
+
 def make_header(
     *,
     match: str,

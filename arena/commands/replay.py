@@ -30,7 +30,7 @@ from protocol.display import format_count, format_rating
 from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
 from protocol.games import is_known_game, missing_rules_message
 from referee import record_reader
-from referee.record import MAX_RECORD_BYTES, Header, Record, Strike, stamp_of
+from referee.record import MAX_RECORD_BYTES, Header, Record, Strike, describe_other_rules
 from referee.replay import replay
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _unrefereed_message(record: Record) -> str:
     header = record.header
     if not is_known_game(header.game):
         return missing_rules_message(header.game)
-    if header.rules in (None, stamp_of(header.game)):
+    if not describe_other_rules(header):
         return ""
     try:
         for _ in replay(record):

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct, field
 
 from measuring.luck import Luck
-from protocol.errors import BadRecord
+from protocol.errors import BadRecord, MissingRules
 from referee.course import Course
-from referee.record import Footer, Header, Ply, Record, Sealed, Strike
+from referee.record import Footer, Header, Ply, Record, Sealed, Strike, describe_other_rules
 from referee.replay import replay
 
 _encode = msgspec.json.Encoder().encode
@@ -86,8 +86,11 @@ class ReplayedMatch:
         if self.fault is None:
             try:
                 return next(self._courses)[1]
-            except BadRecord as exc:
+            except MissingRules as exc:
                 self.fault = str(exc)
+            except BadRecord as exc:
+                other_rules = describe_other_rules(self.record.header)
+                self.fault = f"{exc}; it was refereed {other_rules}" if other_rules else str(exc)
         return None
 
 

@@ -19,7 +19,7 @@ from protocol.reasons import ILLEGAL, VOID
 from referee.clock import max_compensation_ms
 from referee.course import Course
 from referee.footer import count_moves, rating_pool, thinking_times
-from referee.record import Ply, Record, Sealed, Strike, describe_rules, stamp_of
+from referee.record import Ply, Record, Sealed, Strike, describe_other_rules, describe_rules
 from referee.recorded_game import RecordedGame
 from referee.replay import lacks_rules, replay
 from referee.result import Result, SeatRating, SeatResult
@@ -58,11 +58,10 @@ def verify_record(record: Record, *, awaits_rating: bool = False) -> Verificatio
         return Verification()
     if lacks_rules(header):
         return verify_by_states(record, awaits_rating=awaits_rating)
-    here = stamp_of(header.game)
-    if here == header.rules:
+    other_rules = describe_other_rules(header)
+    if not other_rules:
         _verify(record, awaits_rating)
         return Verification()
-    other_rules = f"by other rules ({describe_rules(here)}) than it was made with ({describe_rules(header.rules)})"
     try:
         _verify(record, awaits_rating, has_rules=False)
     except BadRecord as exc:

@@ -176,6 +176,7 @@ def test_pages_show_matches_whose_config_other_rules_refuse() -> None:
             assert page.status == 200, (path, page.text)
         document = msgspec.json.decode(answer(f"{url}/api/v1/matches/{result.match}").body)
     assert document["fault"].startswith(f"{result.match}: the header: race has no config key 'last'")
+    assert "; it was refereed by other rules (version 2, digest " in document["fault"]
     assert all(ply["state"]["ply"] == ply["event"]["ply"] + 1 for ply in document["plies"])
     shown = call("arena", "replay", "show", result.match, "--data", "data")
     assert shown.code == 0, shown.err

@@ -221,6 +221,11 @@ def test_rules_that_break_the_contract_are_found_with_their_line(tmp_path: Path,
         ),
         (
             "at_risk: int = 0",
+            "at_risk: float = 0.0",
+            "wrong.py: a state has a number that is not whole: {'scores': ",
+        ),
+        (
+            "at_risk: int = 0",
             'at_risk: str = 131072 * "x"',
             "wrong.py: a state takes 131,159 bytes: at most 131,072 fit in a record",
         ),

@@ -741,6 +741,18 @@ def test_of_a_game_of_ones_own_seed_digests_turns_draws_and_the_bound_result_are
         assert (draws if count else "Not checked: moves, dice, the result;") in verdict["text"]
 
 
+@pytest.mark.parametrize("number", [2**60, 0.5])
+def test_a_number_that_a_browser_cannot_compute_with_is_no_fault_of_the_record(
+    judge: Judging, own_games: dict[str, dict[str, Any]], number: float
+) -> None:
+    document = copy.deepcopy(own_games["onecard"])
+    document["plies"][1]["state"]["cards"][0] = number
+    (verdict,) = judge([json.dumps(document).encode()])
+    assert verdict["kind"] == "partial"
+    assert "that 2 digests form a chain" in verdict["text"]
+    assert "the result, and some digests, because a browser can't compute with their numbers; " in verdict["text"]
+
+
 def _change_move(document: dict[str, Any]) -> None:
     document["plies"][-1]["event"]["move"] = {"move": "fold"}
 

@@ -38,7 +38,9 @@ function tellUnrefereed({ game, match }, plies, steps) {
     ...(draws ? [`${counted(draws, "draw")} of that seed`] : []),
   ];
   const chance = draws ? "other dice" : "dice";
-  const stateless = plies.length > digests ? ", and digests, because this arena gives no states without the rules" : "";
+  const hasStates = plies.every(({ state }) => state);
+  const why = hasStates ? "some digests, because a browser can't compute with their numbers" : "digests, because this arena gives no states without the rules";
+  const stateless = plies.length > digests ? `, and ${why}` : "";
   const where = `arena replay verify ${match} checks them where the rules are installed`;
   return (
     `No move was refereed: this page does not know the rules of ${game}. ` +
