@@ -741,6 +741,25 @@ def test_of_a_game_of_ones_own_seed_digests_turns_draws_and_the_bound_result_are
         assert (draws if count else "Not checked: moves, dice, the result;") in verdict["text"]
 
 
+def test_a_match_that_other_rules_referee_is_said_to_follow_from_others(judge: Judging) -> None:
+    lines = lines_of("nim-classic")
+    header, *between, footer = lines
+    header["rules"] = {"version": "1", "digest": "ab" * 32}
+    opening = {key: header[key] for key in ("match", "game", "config", "commitment", "rules")}
+    opening |= {"seats": [seat["bot"] for seat in header["seats"]], "nonces": footer["nonces"]}
+    digest = hashlib.sha256(b"bot-arena/1/digest" + canonical(opening)).digest()
+    document = json.loads(forged(lines_of("nim-classic")))
+    for line, told in zip((line for line in between if line["type"] == "ply"), document["plies"], strict=True):
+        digest = next_digest(digest, line["event"], told["state"], None)
+        told["digest"] = digest.hex()
+    result = {key: footer[key] for key in ("ranks", "reason", "reasons")} | {"payoffs": None}
+    document["footer"]["digest"] = hashlib.sha256(digest + canonical({"result": result})).hexdigest()
+    document["header"] = header
+    (verdict,) = judge([json.dumps(document).encode()])
+    assert verdict["kind"] == "good", verdict
+    assert "the result follow by other rules of nim than the match was made with, without any dice." in verdict["text"]
+
+
 @pytest.mark.parametrize("number", [2**60, 0.5])
 def test_a_number_that_a_browser_cannot_compute_with_is_no_fault_of_the_record(
     judge: Judging, own_games: dict[str, dict[str, Any]], number: float

@@ -1,5 +1,6 @@
 // The verdict of a verification, limited to what its steps have checked.
 
+import { gameData } from "../games.js";
 import { short } from "./step-text.js";
 
 /**
@@ -24,7 +25,9 @@ export function verdictOf(document, steps) {
   if (!steps.some(isResult)) return { kind: "partial", text: tellUnrefereed(header, plies, steps), limits: limitsOf(document, steps) };
   const thrown = steps.filter(({ what, detail }) => what === "dice" || what === "deal" || detail?.drawn).length;
   const chance = thrown ? `, with ${counted(thrown, "throw or deal", "throws and deals")} of that seed` : ", without any dice";
-  const refereed = `${counted(plies.length, "event")} and the result follow by the rules of ${header.game}${chance}`;
+  const isSame = header.rules?.digest === gameData(header.game)?.digest;
+  const rules = isSame ? `the rules of ${header.game}` : `other rules of ${header.game} than the match was made with`;
+  const refereed = `${counted(plies.length, "event")} and the result follow by ${rules}${chance}`;
   return { kind: "good", text: `Verified: ${refereed}. ${seed}, and ${chain}.`, limits: limitsOf(document, steps) };
 }
 
