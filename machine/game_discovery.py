@@ -12,7 +12,6 @@ import hashlib
 import importlib.util
 import inspect
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from protocol.games import game_names, game_spec, is_known_game, register_game, 
 from protocol.games.base import Game
 from protocol.games.spec import GameSpec
 from protocol.games.turn_game import RulesError, TurnGame
+from protocol.pools import FIRST_VERSION, VERSION_DESCRIPTION, is_rules_version
 
 GAME_FILES_VARIABLE = "ARENA_GAME_FILES"
 """The environment variable with the paths of the files of games, separated as those in `PATH`."""
@@ -34,8 +34,6 @@ GAME_ENTRY_POINT_GROUP = "bot_arena.games"
 """The group of entry points in which packages offer games."""
 GAME_FILE_SUFFIX = ".py"
 """The end of the name of a file with a game. On a command line, a word with this end is a file and not a game."""
-VERSION_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,19}"
-"""The pattern of the version of a game in a file."""
 _MODULE_PREFIX = "brought_games_"
 """The start of the names of the modules that are made of files."""
 
@@ -152,10 +150,10 @@ def _run(file: Path) -> ModuleType:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
-    assert spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        # Not by the loader: its cache can't tell a file that changed within a second from the one before.
+        exec(compile(source, str(file), "exec"), module.__dict__)  # noqa: S102  the user named the file
     except Exception as exc:
         del sys.modules[name]
         raise GameFileFault(_describe_failure(file, exc)) from exc
@@ -216,17 +214,16 @@ def _spec_of(module: ModuleType, kind: type[Any], file: Path) -> GameSpec:
     (.css) may lie beside the file, under its name.
     """
     rules = f"{module.__name__}:{kind.__name__}{'.rules' if issubclass(kind, TurnGame) else ''}"
-    version = getattr(kind, "version", "1")
-    if not isinstance(version, str) or not re.fullmatch(VERSION_PATTERN, version):
+    if not is_rules_version(kind.version):
         raise GameFileFault(
-            f"{file.name}: the version of {kind.name} is {short_repr(version)}: it is a text of 1 to 20 letters, "
-            "digits, dots, - and _"
+            f"{file.name}: the version of {kind.name} is {short_repr(kind.version)}: it is a text of "
+            f"{VERSION_DESCRIPTION}"
         )
     return GameSpec(
         name=kind.name,
         room=module.__name__,
         rules=rules,
-        version=version,
+        version=kind.version,
         digest=hashlib.sha256(file.read_bytes()).hexdigest(),
         rules_document=f"{file.stem}.md",
         summary_document=f"{file.stem}.txt",
@@ -247,7 +244,20 @@ def installed_specs() -> Sequence[GameSpec]:
             raise UsageFault(f"the installed game {entry.name} can't be loaded: {type(exc).__name__}: {exc}") from exc
         if isinstance(found, type) and issubclass(found, (Game, TurnGame)):
             path = f"{found.__module__}:{found.__qualname__}{'.rules' if issubclass(found, TurnGame) else ''}"
-            specs.append(GameSpec(name=found.name, room=found.__module__, rules=path))
-        else:
-            specs += found
+            found = [GameSpec(name=found.name, room=found.__module__, rules=path, version=found.version)]
+        specs += [spec if spec.digest else _with_digest(spec) for spec in found]
     return specs
+
+
+def _with_digest(spec: GameSpec) -> GameSpec:
+    """Return the spec of an installed game with the digest of all sources of the package that its rules are in."""
+    package = importlib.util.find_spec(spec.rules.partition(":")[0].partition(".")[0])
+    assert package is not None  # the rules come from it
+    folders = [Path(folder) for folder in package.submodule_search_locations or ()]
+    files = [(file.relative_to(folder), file) for folder in folders for file in sorted(folder.rglob("*.py"))]
+    if not files and package.origin is not None:
+        files = [(Path(package.name), Path(package.origin))]
+    read = hashlib.sha256()
+    for name, file in files:
+        read.update(f"{name.as_posix()} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return spec._replace(version=spec.version or FIRST_VERSION, digest=read.hexdigest())

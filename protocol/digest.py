@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from protocol.messages import Event
+    from protocol.messages import Event, RulesStamp
 
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
@@ -21,10 +21,16 @@ def encode_canonical(value: Any) -> bytes:
 
 
 def first_digest(
-    match: str, game: str, config: Mapping[str, Any], seats: Sequence[str], commitment: bytes, nonces: Sequence[bytes]
+    match: str,
+    game: str,
+    config: Mapping[str, Any],
+    seats: Sequence[str],
+    commitment: bytes,
+    nonces: Sequence[bytes],
+    rules: RulesStamp | None = None,
 ) -> bytes:
     """Return D(0), the first digest of a match: a hash of the facts that are fixed before the first event. `seats` are
-    the bots' names in seat order.
+    the bots' names in seat order. `rules` is None for a game that comes with bot-arena.
     """
     opening = {
         "match": match,
@@ -33,6 +39,7 @@ def first_digest(
         "seats": seats,
         "commitment": commitment.hex(),
         "nonces": [nonce.hex() for nonce in nonces],
+        **({} if rules is None else {"rules": rules}),
     }
     return hashlib.sha256(b"bot-arena/1/digest" + _canonical(opening)).digest()
 
@@ -49,6 +56,20 @@ def strikes_digest(previous: bytes, strikes: Sequence[int]) -> bytes:
     strikes, which no event reports.
     """
     return hashlib.sha256(previous + _canonical({"strikes": strikes})).digest()
+
+
+def result_digest(
+    previous: bytes,
+    ranks: Sequence[int],
+    reason: str,
+    reasons: Sequence[str],
+    payoffs: Sequence[tuple[int, int]] | None,
+) -> bytes:
+    """Return the last digest of a match whose rules do not come with bot-arena. It also covers the result, which can't
+    be computed without the rules. `payoffs` has each seat's total payoff and number of rounds; None without payoffs.
+    """
+    result = {"ranks": ranks, "reason": reason, "reasons": reasons, "payoffs": payoffs}
+    return hashlib.sha256(previous + _canonical({"result": result})).digest()
 
 
 def make_salt(key: bytes, previous: bytes) -> bytes:

@@ -71,6 +71,17 @@ GameName = Annotated[str, Meta(max_length=64, description="the name of a game, a
 Followed = Annotated[str, Meta(max_length=40, description="the id of a match, or * for all")]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes in lower-case hex, 32 digits")]
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
+
+
+class RulesStamp(Struct, frozen=True):
+    """The version of the rules of a game, and the digest of their sources. Only games have it that do not come with
+    bot-arena.
+    """
+
+    version: str
+    digest: Hex32
+
+
 Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
 MAX_TIME_MS = 2**53 - 1
@@ -359,6 +370,8 @@ class Start(FromServer, frozen=True, kw_only=True):
     commitment: Hex32
     rated: bool
     resumed: bool = False
+    rules: RulesStamp | None = None
+    """The rules by which the match is refereed; None if they come with bot-arena."""
 
 
 class Turn(FromServer, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from protocol.games.base import PROBABILITY_ONE, Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, MAX_SERVER_FRAME_BYTES, Turn
 from protocol.reasons import DRAW, WIN
+from referee.record import MAX_STATE_BYTES, encoded_size
 
 R = TypeVar("R")
 
@@ -212,6 +213,17 @@ class ContractChecker:
             hash(state)
             wire = self._timed("encode", lambda: game.encode_state(state))
             packed = msgpack.packb(wire)
+        _require(
+            not _has_fraction(wire),
+            "encode_state",
+            f"a state has a number that is not whole: {short_repr(wire, 100)}; digests cover whole numbers only",
+        )
+        size = encoded_size(wire)
+        _require(
+            size <= MAX_STATE_BYTES,
+            "encode_state",
+            f"a state takes {size:,} bytes: at most {MAX_STATE_BYTES:,} fit in a record",
+        )
         _require(wire["ply"] == game.ply(state), "encode_state", "ply is not that of the state")
         to_move: Any = game.to_move(state)
         if isinstance(game, SimultaneousGame) and to_move != CHANCE:
@@ -376,6 +388,15 @@ class ContractChecker:
             _require(reason == expected, "reason", f"it is {reason!r}, not {expected!r}")
         if game.draw_probability == 0:
             _require(ranks.count(1) == 1, "draw_probability", "it is 0, but a game was drawn")
+
+
+def _has_fraction(value: Any) -> bool:
+    """Return whether a number in an encoded state is a float. Floats have no unique spelling."""
+    if isinstance(value, dict):
+        return any(map(_has_fraction, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_fraction, value))
+    return isinstance(value, float)
 
 
 def _require(condition: bool, method: str, message: str) -> None:

@@ -11,10 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from protocol.dice import Dice, match_key
-from protocol.digest import first_digest, make_salt, next_digest, strikes_digest
+from protocol.digest import first_digest, make_salt, next_digest, result_digest, strikes_digest
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
-from protocol.messages import CHANCE, Event
+from protocol.messages import CHANCE, Event, RulesStamp
 from protocol.reasons import VOID, WIN
 
 NO_SEALED_MOVES: Mapping[int, Any] = {}
@@ -73,9 +73,10 @@ class Course(Struct, frozen=True, gc=False):
         commitment: bytes,
         seed: bytes,
         nonces: Sequence[bytes],
+        rules: RulesStamp | None = None,
     ) -> Course:
         """Return the course of a match before its first state."""
-        digest = first_digest(match, game.name, game.config, names, commitment, nonces)
+        digest = first_digest(match, game.name, game.config, names, commitment, nonces, rules)
         return cls(game, match_key(match, seed, nonces), digest, unreported_strikes=())
 
     def begin(self) -> tuple[Course, Event | None]:
@@ -151,6 +152,16 @@ class Course(Struct, frozen=True, gc=False):
         """
         digest = strikes_digest(self.digest, self.unreported_strikes) if self.unreported_strikes else self.digest
         return replace(self, is_void=True, digest=digest)
+
+    def bind_result(self) -> Course:
+        """Return the course of a match that is over, with the result in its digest. The digest of a void match has no
+        result, because all void matches have the same.
+        """
+        if self.is_void:
+            return self
+        reasons = [self.seat_reason(seat) for seat in range(self.game.seats)]
+        paid = self.payoffs and [(payoff.total if payoff.rounds else 0, payoff.rounds) for payoff in self.payoffs]
+        return replace(self, digest=result_digest(self.digest, self.ranks, self.reason, reasons, paid))
 
     @property
     def is_over(self) -> bool:

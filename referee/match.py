@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from protocol.codec import read_info
-from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
+from protocol.errors import ArenaFault, IllegalMove, MalformedMessage, MalformedMove
 from protocol.games import shared_game
 from protocol.messages import CHANCE, MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
 from protocol.pools import is_people_pool
@@ -42,10 +42,27 @@ from referee.effects import (
     WriteLine,
 )
 from referee.footer import make_footer, make_result, thinking_times
-from referee.record import AnyLine, Begun, Footer, Header, Ply, Sealed, Secret, Strike, Void
+from referee.record import (
+    MAX_STATE_BYTES,
+    MAX_STATES_BYTES,
+    AnyLine,
+    Begun,
+    Footer,
+    Header,
+    Ply,
+    Sealed,
+    Secret,
+    Strike,
+    Void,
+    encoded_size,
+)
 from referee.replay import JournalSummary, apply_journal, make_course
 from referee.result import Ratings, Result
 from referee.state import MatchStanding, OlderEvents, Phase, Snapshot, restore_snapshot
+
+
+class OversizedStates(ArenaFault):
+    """The states of a match are too large for its record. The rules of the game are at fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +107,9 @@ class Match:
         self._seeks = list(seeks) or [None] * self.game.seats
         self._watched = False
         self._away_limit_s = header.away_ms / 1000
+        self._records_states = header.rules is not None
+        self._states_bytes = 0
+        """The bytes of the states in the record."""
 
     def start_match(self, now: float) -> list[Effect]:
         """Return the first effects of a new match, to be performed by the host."""
@@ -106,7 +126,10 @@ class Match:
         """Apply the journal of a match and return its summary, which `resume` needs. A long journal takes some time.
         Raise `BadRecord` if the journal does not follow from the rules.
         """
+        lines = list(lines)
         recalled = apply_journal(self.standing, lines, self._new_course, self.id)
+        states = [line.state for line in lines if isinstance(line, Ply) and line.state is not None]
+        self._states_bytes = sum(map(encoded_size, states))
         self.standing.trim_events()
         return recalled
 
@@ -458,6 +481,8 @@ class Match:
     def _finish(self, now: float) -> list[Effect]:
         standing = self.standing
         assert len(standing.current_course.ranks) == self.game.seats
+        if self.header.rules is not None:
+            standing.course = standing.current_course.bind_result()
         standing.phase = Phase.OVER
         standing.clock = standing.clock.stop(now)
         return [SetDeadline(None), FinishMatch()]
@@ -565,7 +590,24 @@ class Match:
             if mover is None or standing.clock.compensated_ms == standing.recorded_compensation_ms
             else standing.take_unrecorded_compensation(mover)
         )
-        return Ply(event=event, clock=clock_ms, digest=course.digest.hex(), given=given, info=info)
+        state = self._state_to_record(course) if self._records_states else None
+        return Ply(event=event, clock=clock_ms, digest=course.digest.hex(), given=given, info=info, state=state)
+
+    def _state_to_record(self, course: Course) -> dict[str, Any]:
+        """Return the state after an event, for its line. Raise `OversizedStates` if the record has no room for it."""
+        size = encoded_size(course.encoded_state)
+        self._states_bytes += size
+        if size > MAX_STATE_BYTES:
+            raise OversizedStates(
+                f"{self.id}: the state of {self.game.name} at ply {course.ply} has {size:,} bytes: at most "
+                f"{MAX_STATE_BYTES:,} fit in a record"
+            )
+        if self._states_bytes > MAX_STATES_BYTES:
+            raise OversizedStates(
+                f"{self.id}: the states of {self.game.name} have more than {MAX_STATES_BYTES:,} bytes at ply "
+                f"{course.ply}: a record has no room for more"
+            )
+        return course.encoded_state
 
     def _reject_early_move(self, event: MoveReceived, now: float) -> list[Effect]:
         return [SendToSeat(event.seat, messages.reject_early(self.id, event.ply))]

@@ -26,7 +26,7 @@ from protocol.messages import (
 from protocol.reasons import VOID
 from referee.course import Course
 from referee.record import Header, Ply, Record
-from referee.replay import replay
+from referee.replay import lacks_rules, replay
 from referee.result import Ratings
 from referee.state import MatchStanding, Phase
 
@@ -61,6 +61,7 @@ def make_start(
         commitment=header.commitment,
         rated=header.rated,
         resumed=resumed,
+        rules=header.rules,
     )
 
 
@@ -163,7 +164,7 @@ def make_end_from_record(record: Record) -> End:
     header, footer = record.header, record.footer
     news: list[Event] = []
     course = None
-    for line, course in replay(record):
+    for line, course in replay(record, by_states=lacks_rules(header)):
         if isinstance(line, Ply):
             news.append(line.event)
             if line.event.out is None and (line.event.seat != CHANCE or line.event.moves) and not course.is_over:

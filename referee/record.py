@@ -13,8 +13,10 @@ from msgspec import Meta, Struct
 
 from protocol import VERSION
 from protocol.dice import commitment
+from protocol.display import short_repr
+from protocol.games import game_spec
 from protocol.games.base import Game
-from protocol.messages import Clock, Event, Info, MatchId, Milliseconds
+from protocol.messages import Clock, Event, Info, MatchId, Milliseconds, RulesStamp
 from referee.result import Ratings
 
 FORMAT = 2
@@ -25,6 +27,12 @@ MAX_RECORD_BYTES = 64 * 1024 * 1024
 """Maximum bytes of an unpacked record. The longest matches fit, including the `MAX_INFO_BYTES` of `info`."""
 MAX_INFO_BYTES = 8 * 1024 * 1024
 """Maximum bytes of `info` that the record of a match keeps."""
+SHOWN_DIGEST_CHARS = 12
+"""Number of characters of the digest of rules in messages."""
+MAX_STATE_BYTES = 128 * 1024
+"""Maximum bytes of a state in a record."""
+MAX_STATES_BYTES = 32 * 1024 * 1024
+"""Maximum bytes of all states in a record."""
 
 _Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
@@ -60,11 +68,14 @@ class Header(Line, frozen=True, kw_only=True):
     started: str
     tournament: str | None = None
     place: int | None = None
+    rules: RulesStamp | None = None
+    """The rules that referee the match. None if they come with bot-arena; then the record has no states."""
 
 
 class Ply(Line, frozen=True, kw_only=True):
     """The line of an event, with the clocks and the digest after the event. `given` is the lag compensation of the seat
-    that was to move. Times are in milliseconds.
+    that was to move. Times are in milliseconds. `state` is the encoded state after the event, if the header has
+    `rules`.
     """
 
     event: Event
@@ -72,6 +83,7 @@ class Ply(Line, frozen=True, kw_only=True):
     digest: _Hex32
     given: Milliseconds = 0
     info: Info | None = None
+    state: dict[str, Any] | None = None
 
 
 class Sealed(Line, frozen=True, kw_only=True):
@@ -168,9 +180,9 @@ def write_line(line: AnyLine) -> bytes:
     return _encode(line) + b"\n"
 
 
-def info_bytes(info: Info) -> int:
-    """Return the number of bytes that an `info` takes in its line."""
-    return len(_encode(info))
+def encoded_size(value: Info | dict[str, Any]) -> int:
+    """Return the number of bytes that an `info` or a state takes in its line."""
+    return len(_encode(value))
 
 
 def is_public(line: bytes) -> bool:
@@ -186,6 +198,28 @@ def pack_record(lines: Iterable[bytes], footer: Footer) -> bytes:
 def compress_lines(text: bytes) -> bytes:
     """Compress the lines of a record with gzip, as the store keeps them."""
     return gzip.compress(text, compresslevel=RECORD_COMPRESSION_LEVEL, mtime=0)
+
+
+def stamp_of(game: str) -> RulesStamp | None:
+    """Return the stamp of the rules of a game that are here; None if they come with bot-arena. Raise `UnknownGame`."""
+    spec = game_spec(game)
+    return RulesStamp(spec.version, spec.digest) if spec.digest else None
+
+
+def describe_rules(stamp: RulesStamp | None) -> str:
+    """Return the version and digest of rules in a few words."""
+    if stamp is None:
+        return "those that come with bot-arena"
+    return f"version {short_repr(stamp.version)[1:-1]}, digest {stamp.digest[:SHOWN_DIGEST_CHARS]}"
+
+
+def describe_other_rules(header: Header) -> str:
+    """Return by which rules a match is refereed here, and by which it was made, if these are others. The game must be
+    known. Return an empty text for the same rules, and for a record that does not name any.
+    """
+    if header.rules is None or (here := stamp_of(header.game)) == header.rules:
+        return ""
+    return f"by other rules ({describe_rules(here)}) than it was made with ({describe_rules(header.rules)})"
 
 
 def make_header(
@@ -217,4 +251,5 @@ def make_header(
         started=started,
         tournament=tournament,
         place=place,
+        rules=stamp_of(game.name),
     )

@@ -23,6 +23,7 @@ from referee.record import (
     Strike,
     Void,
 )
+from referee.recorded_game import RecordedGame
 from referee.state import MatchStanding
 
 
@@ -36,29 +37,43 @@ def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Seque
         if count != game.seats:
             raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
     names = [seat.bot for seat in header.seats]
-    return Course.new(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces)
+    return Course.new(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces, header.rules)
 
 
-def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
+def lacks_rules(header: Header) -> bool:
+    """Return whether a match can only be replayed by the states in its record: the rules of its game are missing."""
+    return header.rules is not None and not is_known_game(header.game)
+
+
+def replay(record: Record, *, by_states: bool = False) -> Iterator[tuple[EventLine | None, Course]]:
     """Replay the match of a record. Yield (None, the course before the first event), then each line with the course
     after the line.
 
     Raise `BadRecord`, which names the ply, if an event or digest in the record does not follow from the rules and the
-    dice. Raise `MissingRules` for an unknown game.
+    dice. Raise `MissingRules` for an unknown game. With `by_states`, follow the states in the record instead of the
+    rules; a record has states if its header has `rules`. The game of the courses is then a `RecordedGame`.
     """
     header, footer = record.header, record.footer
-    if not is_known_game(header.game):
+    game: Game[Any, Any]
+    if by_states:
+        game = RecordedGame(record)
+    elif not is_known_game(header.game):
         raise MissingRules(f"{header.match}: {missing_rules_message(header.game)}")
-    try:
-        game = load_game(header.game, header.config)
-    except BotFault as exc:
-        raise BadRecord(f"{header.match}: the header: {exc}") from exc
+    else:
+        try:
+            game = load_game(header.game, header.config)
+        except BotFault as exc:
+            raise BadRecord(f"{header.match}: the header: {exc}") from exc
     course = make_course(header, game, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])
+    lines: Iterable[EventLine] = record.lines
+    if isinstance(game, RecordedGame):
+        game.find_salt(course.digest, course.key)
+        lines = game.follow(lines)
     deal = None
     if record.lines or footer.reason != VOID:
         course, deal = course.begin()
     yield None, course
-    yield from replay_courses(course, deal, record.lines, header.match)
+    yield from replay_courses(course, deal, lines, header.match)
 
 
 def replay_courses(
@@ -72,6 +87,8 @@ def replay_courses(
     strikes = [0] * course.game.seats
     followed = False
     for line in lines:
+        if deal is not None and not isinstance(line, Ply):
+            raise BadRecord(f"{match}: ply {line.ply}: a line before the deal with which the match begins")
         if isinstance(line, Strike):
             course = _replay_strike(course, line, strikes, match)
         elif isinstance(line, Sealed):
@@ -86,8 +103,11 @@ def replay_courses(
             if event != line.event:
                 raise BadRecord(f"{where}: {_describe_difference(line.event, event)}")
             if course.digest.hex() != line.digest:
-                changed = "this move" if followed else "this move, a bot, the config or a nonce"
-                raise BadRecord(f"{where}: the digest does not follow: {changed} was changed")
+                changed = ["this move", "a bot", "the config", "a nonce"][: 1 if followed else None]
+                if isinstance(course.game, RecordedGame):
+                    changed += ["the state after it"] if followed else ["the rules", "the state after it"]
+                said = " or ".join(filter(None, (", ".join(changed[:-1]), changed[-1])))
+                raise BadRecord(f"{where}: the digest does not follow: {said} was changed")
             followed = True
         yield line, course
 

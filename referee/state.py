@@ -18,7 +18,7 @@ from protocol.reasons import ABSENCES, FAILED
 from referee.clock import TimeBanks
 from referee.course import Course
 from referee.footer import count_moves
-from referee.record import MAX_INFO_BYTES, info_bytes
+from referee.record import MAX_INFO_BYTES, encoded_size
 
 MAX_EVENTS_IN_MEMORY, TRIMMED_EVENT_COUNT = 256, 128
 """`MAX_EVENTS_IN_MEMORY` is the maximum number of events in memory. If a match has more, and can fetch older events, it
@@ -190,7 +190,7 @@ class MatchStanding(Struct, gc=False):
     def count_new_info(self, seat: int, info: Info | None) -> Info | None:
         """Add the bytes of an `info` to those of the record. Raise `MalformedMessage` if they exceed its limit."""
         if info is not None:
-            said, size = sum(self.info_bytes.values()), info_bytes(info)
+            said, size = sum(self.info_bytes.values()), encoded_size(info)
             if said + size > MAX_INFO_BYTES:
                 raise MalformedMessage(
                     f"info: the record keeps at most {MAX_INFO_BYTES} bytes of info of a match, and has {said}"
@@ -201,7 +201,7 @@ class MatchStanding(Struct, gc=False):
     def note_line(self, seat: int, given: int, info: Info | None) -> None:
         """Note two more facts in a move's line: `given`, the seat's lag compensation in ms, and the `info`."""
         if info is not None:
-            self.add_info_bytes(seat, info_bytes(info))
+            self.add_info_bytes(seat, encoded_size(info))
         if given:
             self.clock = self.clock.add_compensation(seat, given)
             self.take_unrecorded_compensation(seat)

@@ -51,7 +51,7 @@ def replay_verify(
         typer.Option(metavar="FILE", help="The log's last head, which it must continue; updated."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail if there is nothing to compare the record with.")
+        bool, typer.Option("--strict", help="Fail if a record can't be compared with anything, or can't be refereed.")
     ] = False,
     db: Database = None,
     data: Data = None,

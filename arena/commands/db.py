@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,8 @@ from arena.commands.output import check_is_file
 from arena.commands.server_or_local import ask_server_or_run
 from arena.operations.thinning import IDLE_RATIO, Thin
 from arena.operator.requests import COMMAND_LINE_ORIGIN
-from arena.replay.verify import iter_differences, verify_record
+from arena.ratings import rating_system
+from arena.replay.verify import OtherRulesDiffer, iter_differences, verify_by_states, verify_record
 from arena.store import rating_rebuild
 from arena.store.actions import log_action
 from arena.store.archives import Archive, needed_archives
@@ -34,7 +35,7 @@ from arena.store.integrity_check import check_database
 from arena.store.luck_value import MatchLuck
 from arena.store.match_log import log_key, make_key, restore_missing
 from arena.store.nodes import list_nodes
-from arena.store.result_queries import matches_without_rules
+from arena.store.result_queries import matches_without_rules, pools_of_other_versions
 from arena.store.retention_clock import days_before_now
 from arena.store.store import Reader, Store
 from arena.store.thinning import (
@@ -56,6 +57,7 @@ from measuring.value_registry import value_names
 from protocol.display import format_count, list_first
 from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
 from protocol.games import is_known_game, missing_rules_message, shared_game
+from protocol.pools import version_of
 from referee import record_reader
 from referee.record import Record
 from referee.result import Result, SeatRating
@@ -95,11 +97,13 @@ def rebuild_ratings(where: str, data: Path) -> None:
         count = store.write(rating_rebuild.rebuild_ratings)
         entries = store.write(restore_missing)
         without_rules = store.read(matches_without_rules)
+        other_versions = store.read(pools_of_other_versions)
     say(f"ratings recomputed from the results: {count} rows were different")
     if entries:
         say(f"{format_count(entries, 'entry', 'entries')} that the log lacked restored from the results")
     for game in without_rules:
         say(f"{missing_rules_message(game)}: the ratings in its pools are as they were; {MISSING_RULES_ADVICE}")
+    _print_other_versions(other_versions)
 
 
 def show_log_key(where: str, data: Path, *, new: bool) -> None:
@@ -263,15 +267,21 @@ def check(where: str, *, quick: bool = False) -> None:
 
     With `quick`, matches are not refereed again.
     """
-    looking = partial(check_match, quick=quick)
+    differing: list[str] = []
+    looking = partial(check_match, quick=quick, on_other_rules=differing.append)
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
         complaints = list(store.iterate(check_database, looking, progress))
         removed = 0 if complaints else store.read(count_removed)
         files = store.read(needed_archives)
         without_rules = {} if complaints else store.read(matches_without_rules)
+        other_versions = store.read(pools_of_other_versions)
     for line in complaints:
         say(line)
     _print_unchecked(without_rules)
+    _print_other_versions(other_versions)
+    if differing:
+        matches = format_count(len(differing), "match", "matches")
+        say(f"{matches} could not be refereed, and only their digests, draws and turns agree: {differing[0]}")
     if complaints:
         raise InconsistentDatabase(f"{store.database} has {format_count(len(complaints), 'error', 'errors')}")
     other = "other " if without_rules else ""
@@ -284,6 +294,13 @@ def check(where: str, *, quick: bool = False) -> None:
         f"{store.database} is sound: {looked_at} intact, every result {records}, "
         f"and the {other}ratings follow from the results{more}"
     )
+
+
+def _print_other_versions(pools: Iterable[str]) -> None:
+    """Print for each of these pools that this arena has another version of the rules."""
+    for pool in pools:
+        missing = missing_rules_message(rating_system.game_of(pool))
+        say(f"{missing} in version {version_of(pool)}: the ratings in {pool} were not computed again")
 
 
 def _print_unchecked(without_rules: Mapping[str, int]) -> None:
@@ -309,11 +326,13 @@ def check_match(
     *,
     quick: bool = False,
     is_pending: bool = False,
+    on_other_rules: Callable[[str], object] | None = None,
 ) -> Iterator[str]:
     """Yield what is wrong with a match's record, and where the stored result, ratings and luck differ from the record.
 
     `is_pending` says whether the match still waits to be rated. If this arena does not have the rules of the game, the
-    record is not refereed, but still compared with the stored result.
+    record is not refereed, but still compared with the stored result. If it has others, from which the match does not
+    follow, `on_other_rules` gets a message, and the record is checked by its states.
     """
     try:
         record = record_reader.read_record(body, "the record")
@@ -321,6 +340,15 @@ def check_match(
             verify_record(record, awaits_rating=is_pending)
     except MissingRules:
         pass  # its result can still be compared
+    except OtherRulesDiffer as fault:
+        try:
+            verify_by_states(record, awaits_rating=is_pending)
+        except BadRecord as wrong:
+            yield str(wrong).removeprefix(f"{result.match}: ")
+            return
+        if on_other_rules is not None:
+            on_other_rules(str(fault))
+        luck = None  # other rules can't compute it
     except BadRecord as fault:
         yield str(fault).removeprefix(f"{result.match}: ")
         return

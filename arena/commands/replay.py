@@ -31,7 +31,7 @@ from protocol.display import format_count, format_rating
 from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
 from protocol.games import is_known_game, missing_rules_message
 from referee import record_reader
-from referee.record import MAX_RECORD_BYTES, Header, Record, Strike
+from referee.record import MAX_RECORD_BYTES, Header, Record, Strike, describe_other_rules
 from referee.replay import replay
 
 if TYPE_CHECKING:
@@ -84,8 +84,9 @@ def read(name: str, body: bytes) -> Record:
 def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, strict: bool) -> None:
     """Referee the records again, and compare their digests with the database and with `expected`.
 
-    Without targets, verify every record of the store. With `strict`, a record that could not be compared with anything
-    counts as wrong. Raise `BadRecord` if a record is wrong, or if this arena does not have the rules of its game.
+    Without targets, verify every record of the store. With `strict`, a record counts as wrong if it could not be
+    compared with anything, or if its moves were not refereed. Raise `BadRecord` if a record is wrong, or if this arena
+    has neither the rules of its game nor the states of the match.
     """
     from arena.commands.record_checks import NOT_COMPARED_MESSAGE, compare_record  # imports an HTTP client
 
@@ -95,8 +96,10 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
         raise UsageFault("--log needs the matches to be named")
     wrong = 0
     count = 0
+    refereed = 0
     removed = 0
     without_rules: Counter[str] = Counter()
+    told_of_rules: Counter[str] = Counter()
     for name, body, stored in _read_bodies(targets, database):
         if body is None:
             removed += 1
@@ -105,12 +108,14 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
         try:
             record = read(name, body)
             record_reader.check_keys(body, name)
-            verifying.verify_record(record)
+            verification = verifying.verify_record(record)
             if stored not in (None, record.footer.digest):
                 raise BadRecord(f"{name}: the last digest is {record.footer.digest}, but the database has {stored}")
             compared = list(compare_record(record, name, database, expected)) if targets else []
             if targets and strict and not compared:
                 raise BadRecord(f"{name}: {NOT_COMPARED_MESSAGE}")
+            if strict and verification.missing_rules:
+                raise BadRecord(f"{name}: {verification.missing_rules}")
         except BadRecord as fault:
             if len(targets) == 1:
                 raise
@@ -120,13 +125,22 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
             wrong += 1
             say(f"arena: {fault}", err=True)
             continue
+        refereed += not verification.missing_rules
+        if not targets and verification != verifying.Verification():
+            told_of_rules[verification.missing_rules or f"verified, {verification.other_rules}"] += 1
         if targets:
             taken = verifying.unverifiable_facts(record)
             word = f"; on the arena's word: {', '.join(taken)}" if taken else ""
             many = format_count(record.footer.plies, "ply", "plies")
-            say(f"{name}: verified, {many}, digest {record.footer.digest}{word}")
+            by = f" {verification.other_rules}," if verification.other_rules else ""
+            how, unrefereed = f"verified,{by}", ""
+            if verification.missing_rules:
+                how, unrefereed = "consistent,", f"; {verification.missing_rules}; checked: {verification.checked}"
+            say(f"{name}: {how} {many}, digest {record.footer.digest}{unrefereed}{word}")
             for told in compared or [NOT_COMPARED_MESSAGE]:
                 say(f"  {told}")
+    for text, records in told_of_rules.items():
+        say(f"{format_count(records, 'record', 'records')}: {text}")
     for game, records in without_rules.items():
         not_verified = f"{format_count(records, 'record', 'records')} not verified"
         say(f"arena: {missing_rules_message(game)}: {not_verified}; {MISSING_RULES_ADVICE}", err=True)
@@ -134,7 +148,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
         raise BadRecord(f"{wrong + without_rules.total()} of {count} records did not verify")
     if not targets:
         gone = f"; {format_count(removed, 'match no longer has', 'matches no longer have')} one" if removed else ""
-        say(f"{format_count(count, 'record', 'records')} verified{gone}")
+        say(f"{format_count(refereed, 'record', 'records')} verified{gone}")
 
 
 def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
@@ -187,11 +201,28 @@ def export(target: str, to: Path, database: str) -> None:
 
 def _full_document(record: Record, value: str | None = None) -> Document:
     made = documents.make_document(record)
-    if not is_known_game(record.header.game):
-        return made  # without states, as the API has it
+    if _unrefereed_message(record):
+        return made  # with the states that the record has, as the API has it
     if made.fault is not None:
         raise BadRecord(made.fault)
     return replace(made, luck=record_luck(record, value))
+
+
+def _unrefereed_message(record: Record) -> str:
+    """Return why a match is shown without the rules of its game: they are missing, or there are others, from which it
+    does not follow. Return an empty text if it is refereed.
+    """
+    header = record.header
+    if not is_known_game(header.game):
+        return f"{missing_rules_message(header.game)}; {MISSING_RULES_ADVICE}"
+    if not describe_other_rules(header):
+        return ""
+    try:
+        for _ in replay(record):
+            pass
+    except BadRecord:
+        return f"this arena has other rules of {header.game} than the match was made with: it is shown as recorded"
+    return ""
 
 
 def show(
@@ -227,7 +258,9 @@ def show(
     with suppress(BadRecord):  # reported where the fault would be shown
         luck = record_luck(record, value)
     if step or play is not None:
-        step_viewer.show_steps(record, _format_ending(record, luck, failures), luck_text_by_move(luck), play)
+        ending = _format_ending(record, luck, failures)
+        by_states = record.header.rules is not None and bool(_unrefereed_message(record))
+        step_viewer.show_steps(record, ending, luck_text_by_move(luck), play, by_states=by_states)
     else:
         _print(record, boards, luck, annulled, failures)
 
@@ -238,14 +271,16 @@ def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None
         console.print(text)
     if annulled is not None:
         console.print(f"annulled: it was rated in {annulled}, but no longer counts")
-    if not is_known_game(record.header.game):
-        missing = f"{missing_rules_message(record.header.game)}; {MISSING_RULES_ADVICE}"
-        for text in [missing, *_format_ending(record, None, failures)]:
-            console.print(text)
-        return
+    unrefereed = _unrefereed_message(record)
+    if unrefereed:
+        console.print(unrefereed)
+        if record.header.rules is None:  # nor has the record states
+            for text in _format_ending(record, None, failures):
+                console.print(text)
+            return
     told: list[TranscriptLine] = []
     gave = luck_text_by_move(luck)
-    for line, course in replay(record):
+    for line, course in replay(record, by_states=bool(unrefereed)):
         if line is not None:
             told.append(describe_line(line, course.game, record.header, gave))
         if boards and line is not None:

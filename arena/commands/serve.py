@@ -65,6 +65,7 @@ from arena.store.feed_position import has_feed, switch_feed
 from arena.store.node_store import NodeStore
 from arena.store.nodes import NODE_TIMEOUT_S
 from arena.store.postgres_database import PostgresDatabase
+from arena.store.rules_check import check_rules
 from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
 from arena.store.upgrade import upgrade_database
@@ -208,6 +209,7 @@ async def serve(
         store = stack.enter_context(await _open_store(stored_in, settings.node, fed=feed is not None))
         for game in add_games(settings):
             store_game(store, game)
+        store.read(check_rules, game_names())
         held = settings.operator_token_file
         token = credentials.read_or_make_token(data, None if held is None else Path(held))
         secret = token if isinstance(store, NodeStore) else None

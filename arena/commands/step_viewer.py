@@ -17,6 +17,7 @@ from arena.replay.transcript import describe_line
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from referee.record import EventLine, Header, Ply, Record, Sealed
+from referee.recorded_game import RecordedGame
 from referee.replay import replay
 
 NEXT_KEYS = "\r\n nC"
@@ -46,17 +47,22 @@ def check_terminal(*, step: bool, play: float | None, others: bool) -> None:
         raise UsageFault(f"{option} needs a terminal for its input and output; --boards prints every board anywhere")
 
 
-def show_steps(record: Record, end: Sequence[str], luck: LuckTextByMove, pause: float | None = None) -> None:
-    """Show the boards of a match, each until a key is pressed or `pause` seconds pass; show `end` below the last."""
+def show_steps(
+    record: Record, end: Sequence[str], luck: LuckTextByMove, pause: float | None = None, *, by_states: bool = False
+) -> None:
+    """Show the boards of a match, each until a key is pressed or `pause` seconds pass; show `end` below the last. With
+    `by_states`, show the states in the record instead of boards.
+    """
     header, clock = record.header, [record.header.clock.bank_ms] * len(record.header.seats)
     frames = []
-    for line, course in replay(record):
+    for line, course in replay(record, by_states=by_states):
         if isinstance(line, (Ply, Sealed)):
             clock = line.clock
         frames.append((line, course.state, clock))
     game = course.game
-    keys = f"{KEYS_HELP}, {VIEWS_HELP.format(last=game.seats - 1)}" if game.hidden else KEYS_HELP
-    seats = [str(seat) for seat in range(game.seats)] if game.hidden else []
+    has_views = game.hidden and not isinstance(game, RecordedGame)  # only the rules know what a seat saw
+    keys = f"{KEYS_HELP}, {VIEWS_HELP.format(last=game.seats - 1)}" if has_views else KEYS_HELP
+    seats = [str(seat) for seat in range(game.seats)] if has_views else []
     at, seat = 0, None
     with _read_keys() as pressed:
         while at < len(frames):

@@ -30,6 +30,7 @@ from arena.runs.sandbox import BotEnvironment
 from arena.runs.sandbox_users import reserved_users
 from arena.runs.workers import WorkerPlayers
 from arena.store.result_queries import bot_failures, tournament_results
+from arena.store.rules_check import check_rules
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament, tournament_randomness
 from machine.console import Console
@@ -137,6 +138,8 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
         workers = held.enter_context(pool)
         store = held.enter_context(open_data_dir(options.data, options.db))
         store_game(store, options.game)
+        if setup.server is None:
+            store.read(check_rules, [options.game])
         tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.randomness_key)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))
         players: WorkerPlayers | RemotePlayers

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from protocol.games.base import Game
-from protocol.pools import people_pool
+from protocol.pools import people_pool, preset_of
 
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
 _unpack = msgspec.msgpack.Decoder(dict[str, Any]).decode
@@ -35,7 +35,7 @@ class MatchSpec:
     @property
     def preset(self) -> str | None:
         """The name of the preset with this config, if any."""
-        return None if self.pool is None else self.pool.partition("/")[2]
+        return None if self.pool is None else preset_of(self.pool)
 
     @property
     def open(self) -> bool:

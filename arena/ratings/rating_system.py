@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from arena.ratings import trueskill_update
 from arena.ratings.trueskill_update import PlayerSkill, ResultWeights
 from protocol.errors import BadRecord
-from protocol.games import game_class
+from protocol.games import game_class, is_known_game
+from protocol.pools import version_of
 from referee.result import Ratings, SeatRating
 
 MU = 25.0
@@ -79,6 +80,12 @@ def game_of(pool: str) -> str:
     return pool.partition("/")[0]
 
 
+def has_rules_of(pool: str) -> bool:
+    """Return whether the rules of a pool's game are here, in the version that the pool is for."""
+    game = game_of(pool)
+    return is_known_game(game) and game_class(game).version == version_of(pool)
+
+
 def rate(pool: str, standings: Sequence[RatingStanding], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
     """Return the ratings of the seats before and after a match, in seat order, with the constants used. `sigma_before`
     includes the uncertainty that a new version adds. Raise `UnknownGame` if the pool's game is unknown.
@@ -91,7 +98,10 @@ def rate(pool: str, standings: Sequence[RatingStanding], versions: Sequence[str]
 
 def make_ratings(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
     """Combine the seats' ratings with the constants of the pool's game. Raise `UnknownGame` if the game is unknown."""
-    draw_probability = game_class(game_of(pool)).draw_probability
+    return _make_ratings(pool, seats, game_class(game_of(pool)).draw_probability)
+
+
+def _make_ratings(pool: str, seats: tuple[SeatRating, ...], draw_probability: float) -> Ratings:
     return Ratings(pool=pool, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
 
 
@@ -101,11 +111,17 @@ def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
     return _seat_ratings(before, _update(before, ranks, ratings.beta, ratings.tau, ratings.draw_probability))
 
 
-def check_ratings(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
+def check_ratings(pool: str, ratings: Ratings, ranks: Sequence[int], *, has_rules: bool = True) -> None:
     """Check the ratings in a record: compare their constants with the pool's, and compute them again. Raise
-    `BadRecord`, which names the wrong number, if they differ.
+    `BadRecord`, which names the wrong number, if they differ. If the rules of the pool's game are missing
+    (`has_rules`), the record alone has the probability of a draw.
     """
-    constants = make_ratings(pool, ())
+    if has_rules:
+        constants = make_ratings(pool, ())
+    elif not 0 <= ratings.draw_probability < 1:
+        raise BadRecord(f"the ratings' draw_probability is {ratings.draw_probability}: it is from 0 to below 1")
+    else:
+        constants = _make_ratings(pool, (), ratings.draw_probability)
     for name in ("pool", "mu", "sigma", "beta", "tau", "draw_probability"):
         said, right = getattr(ratings, name), getattr(constants, name)
         if said != right:

@@ -9,21 +9,21 @@ import msgspec
 from msgspec import Struct, field
 
 from measuring.luck import Luck
-from protocol.errors import BadRecord
+from protocol.errors import BadRecord, MissingRules
 from referee.course import Course
-from referee.record import Footer, Header, Ply, Record, Sealed, Strike
+from referee.record import Footer, Header, Ply, Record, Sealed, Strike, describe_other_rules
 from referee.replay import replay
 
 _encode = msgspec.json.Encoder().encode
 
 
 class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
-    """An event, with the state after it. `state` is None from the first event that contradicts the rules or the dice.
+    """An event, with the state after it. From the first event that contradicts the rules or the dice, `state` is the
+    one in the record, or None if the record has none.
 
     `sealed` are the sealed moves since the previous event.
     """
 
-    state: dict[str, Any] | None = None
     sealed: list[Sealed] = field(default_factory=list)
 
 
@@ -73,15 +73,24 @@ class ReplayedMatch:
                 self.sealed.append(line)
             else:
                 sealed, self.sealed = self.sealed, []
-                state = None if course is None else course.encoded_state
-                yield StatedPly(**msgspec.structs.asdict(line), state=state, sealed=sealed)
+                yield StatedPly(
+                    **{**msgspec.structs.asdict(line), "state": self._state_after(line, course)}, sealed=sealed
+                )
+
+    def _state_after(self, line: Ply, course: Course | None) -> dict[str, Any] | None:
+        if course is not None:
+            return course.encoded_state
+        return None if self.record.header.rules is None else line.state
 
     def _next(self) -> Course | None:
         if self.fault is None:
             try:
                 return next(self._courses)[1]
-            except BadRecord as exc:
+            except MissingRules as exc:
                 self.fault = str(exc)
+            except BadRecord as exc:
+                other_rules = describe_other_rules(self.record.header)
+                self.fault = f"{exc}; it was refereed {other_rules}" if other_rules else str(exc)
         return None
 
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from arena.ratings import rating_system
+from protocol.digest import encode_canonical
 from protocol.display import format_count, short_repr
 from protocol.errors import BadRecord
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.names import fold_name
+from protocol.pools import FIRST_VERSION, with_version
 from protocol.reasons import ILLEGAL, VOID
 from referee.clock import max_compensation_ms
 from referee.course import Course
 from referee.footer import count_moves, rating_pool, thinking_times
-from referee.record import Ply, Record, Sealed, Strike
-from referee.replay import replay
+from referee.record import Ply, Record, Sealed, Strike, describe_other_rules, describe_rules
+from referee.recorded_game import RecordedGame
+from referee.replay import lacks_rules, replay
 from referee.result import Result, SeatRating, SeatResult
 
 CLOCK_TOLERANCE_MS = 1
@@ -27,12 +30,71 @@ from a journal may differ from the one written there.
 """
 
 
-def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
+class Verification(NamedTuple):
+    """The way in which a record was verified. All texts are empty if it was refereed by the rules of the match."""
+
+    other_rules: str = ""
+    """The rules by which it was refereed and those by which it was made, if these are others."""
+    missing_rules: str = ""
+    """The sentence that no move was refereed, if the rules are missing."""
+    checked: str = ""
+    """The checks that were made without the rules."""
+
+
+class OtherRulesDiffer(BadRecord):
+    """A record does not follow from the rules that are here, which are others than those that it was made with."""
+
+
+def verify_record(record: Record, *, awaits_rating: bool = False) -> Verification:
     """Replay the match of a record, and compare it with the record. With `awaits_rating`, ratings may be missing. Raise
     `BadRecord` if the record is wrong; its message names the ply.
+
+    If the rules of the game are missing, check what the states in the record allow: the seed, the digests, whose turn
+    it was, draws and ratings. Raise `MissingRules` if the record has no states.
+    """
+    header = record.header
+    if header.rules is None:
+        _verify(record, awaits_rating)
+        return Verification()
+    if lacks_rules(header):
+        return verify_by_states(record, awaits_rating=awaits_rating)
+    other_rules = describe_other_rules(header)
+    if not other_rules:
+        _verify(record, awaits_rating)
+        return Verification()
+    try:
+        _verify(record, awaits_rating, has_rules=False)
+    except BadRecord as exc:
+        raise OtherRulesDiffer(f"{exc}; it was refereed {other_rules}") from exc
+    return Verification(other_rules=other_rules)
+
+
+def verify_by_states(record: Record, *, awaits_rating: bool = False) -> Verification:
+    """Check what the states in a record allow, without the rules of its game. No move is refereed. Raise `BadRecord` if
+    the record is wrong. Its header must have `rules`.
+    """
+    header = record.header
+    game = _verify(record, awaits_rating, has_rules=False, by_states=True)
+    assert isinstance(game, RecordedGame)
+    digests = format_count(sum(1 for _ in record.plies), "digest", "digests")
+    checked = ["the seed", digests, "whose turn it was"]
+    checked += [format_count(game.draws, "draw", "draws")] if game.draws else []
+    checked += ["the ratings"] if record.footer.ratings is not None else []
+    more = format_count(game.unchecked_draws, "event", "events")
+    unchecked = f", but not the dice of {more}" if game.unchecked_draws else ""
+    rules = f"the rules of {header.game} ({describe_rules(header.rules)})"
+    return Verification(
+        missing_rules=f"no move was refereed: {rules} are not here",
+        checked=f"{', '.join(checked)}{unchecked}",
+    )
+
+
+def _verify(record: Record, awaits_rating: bool, *, has_rules: bool = True, by_states: bool = False) -> Game[Any, Any]:
+    """Replay the match of a record, and compare it with the record. Return its game. Raise `BadRecord`. `has_rules` is
+    false if the rules here are not those that the match was made with, or if they are missing.
     """
     header, footer = record.header, record.footer
-    course, last = _replay_to_end(record)
+    course, last = _replay_to_end(record, by_states=by_states)
     end = f"{header.match}: after ply {last}"
     if footer.reason == VOID:
         if record.lines and course.is_over:
@@ -40,6 +102,8 @@ def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
         course = course.call_off()
     if not course.is_over:
         raise BadRecord(f"{end}: seat {course.to_move} is to move, but the footer says {footer.reason!r}")
+    if header.rules is not None:
+        course = course.bind_result()
     reasons = [course.seat_reason(seat) for seat in range(len(header.seats))]
     paid = course.payoffs
     for what, said, found in (
@@ -53,23 +117,25 @@ def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
     ):
         if said != found:
             raise BadRecord(f"{end}: {what} should be {found}, the footer says {said}")
-    if awaits_rating and footer.ratings is None:
-        return
-    _verify_ratings(record, course.game, end)
+    if not awaits_rating or footer.ratings is not None:
+        _verify_ratings(record, course.game, end, has_rules=has_rules)
+    return course.game
 
 
-def _replay_to_end(record: Record) -> tuple[Course, int]:
+def _replay_to_end(record: Record, *, by_states: bool) -> tuple[Course, int]:
     """Replay the whole match; return its course and its last ply. Raise `BadRecord` if the record is wrong."""
     header = record.header
     given = [0] * len(header.seats)
     most = max_compensation_ms(header.clock.bank_ms)
-    lines = replay(record)
+    lines = replay(record, by_states=by_states)
     _, course = next(lines)
     last = 0
     for line, after in lines:
         seat = line.seat if isinstance(line, Sealed) else course.to_move
         if isinstance(line, Ply):
             last = line.event.ply
+            if header.rules is not None and encode_canonical(line.state) != encode_canonical(after.encoded_state):
+                raise BadRecord(f"{header.match}: ply {last}: the record has another state than the rules give")
         if isinstance(line, (Ply, Sealed)) and isinstance(seat, int) and seat != CHANCE:
             given[seat] += line.given
             if given[seat] > most:
@@ -79,10 +145,11 @@ def _replay_to_end(record: Record) -> tuple[Course, int]:
     return course, last
 
 
-def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
+def _verify_ratings(record: Record, game: Game[Any, Any], end: str, *, has_rules: bool) -> None:
     header, footer, ratings = record.header, record.footer, record.footer.ratings
     pool = rating_pool(header, footer.reason)
-    if header.pool is not None and header.pool not in game.pools:
+    version = FIRST_VERSION if header.rules is None else header.rules.version
+    if header.pool is not None and header.pool not in [with_version(pool, version) for pool in game.pools]:
         raise BadRecord(f"{header.match}: its config is not rated in the header's pool {short_repr(header.pool)}")
     if ratings is None:
         if pool is not None:
@@ -91,7 +158,7 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
     if pool is None:
         raise BadRecord(f"{end}: the match is not rated, but the footer has ratings")
     try:
-        rating_system.check_ratings(pool, ratings, footer.ranks)
+        rating_system.check_ratings(pool, ratings, footer.ranks, has_rules=has_rules)
     except BadRecord as exc:
         raise BadRecord(f"{end}: {exc}") from exc
 

@@ -19,6 +19,7 @@ from arena.store.result_queries import UNRATED_SUFFIX
 from protocol.display import format_count, list_first
 from protocol.errors import UsageFault
 from protocol.games import is_known_game, missing_rules_message
+from protocol.pools import version_of
 
 _SELECT_MATCHES = "SELECT number, id, pool, annulled FROM matches WHERE"
 """The query for matches and how they are rated, without its condition."""
@@ -75,9 +76,11 @@ class AnnulmentPlan:
         pools = {row.number: row.annulled if undo else row.pool for row in found}
         pools = {number: pool for number, pool in pools.items() if pool is not None}
         self.outcome = AnnulmentOutcome(matches=len(pools), pools=sorted(set(pools.values())))
-        for game in map(rating_system.game_of, self.outcome.pools):
-            if not is_known_game(game):
-                raise UsageFault(f"{missing_rules_message(game)}, so its ratings cannot be computed again")
+        for pool in self.outcome.pools:
+            if not rating_system.has_rules_of(pool):
+                missing = missing_rules_message(rating_system.game_of(pool))
+                version = f" in version {version_of(pool)}" if is_known_game(rating_system.game_of(pool)) else ""
+                raise UsageFault(f"{missing}{version}, so its ratings cannot be computed again")
         self._undo = undo
         self._numbers = sorted(pools)
         will_be = pools if undo else dict.fromkeys(pools)

@@ -15,7 +15,6 @@ from arena.store.dialect import execute, list_parameter
 from arena.store.finish import Tallies, Tally
 from arena.store.match_numbers import IN_NUMBERS_SQL, last_match_number, numbers_parameter
 from arena.store.rating_decisions import record_decision
-from protocol.games import is_known_game
 from referee.result import Result, SeatRating
 
 _RATING_FIELDS = SeatRating.__struct_fields__
@@ -146,7 +145,7 @@ def rebuild_ratings(connection: Connection) -> int:
 
 
 def _lacks_rules(pool: str) -> bool:
-    return not is_known_game(rating_system.game_of(pool))
+    return not rating_system.has_rules_of(pool)
 
 
 def _correct(connection: Connection, corrections: list[SeatCorrection]) -> None:

@@ -168,6 +168,15 @@ def rated_pools(connection: Connection, game: str | None = None) -> list[str]:
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
 
+def pools_of_other_versions(connection: Connection) -> list[str]:
+    """Return the pools with rated matches this season of whose game this arena has another version of the rules."""
+    return [
+        pool
+        for pool in rated_pools(connection)
+        if is_known_game(rating_system.game_of(pool)) and not rating_system.has_rules_of(pool)
+    ]
+
+
 def check_game(connection: Connection, game: str) -> None:
     """Raise `UnknownGame` if this arena has neither the rules nor any match of a game."""
     if execute(connection, "SELECT 1 FROM matches WHERE game = :game LIMIT 1", {"game": game}).first() is None:

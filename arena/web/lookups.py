@@ -14,7 +14,7 @@ from arena.web.errors import NotFound
 from arena.web.site import Site
 from protocol.display import list_choices, short_repr
 from protocol.games import game_class, game_names
-from protocol.pools import preset_pool
+from protocol.pools import preset_of
 
 _NO_BOT_MESSAGE, _NO_TOURNAMENT_MESSAGE = "there is no bot called {}", "there is no tournament {}"
 """`_NO_BOT_MESSAGE` says that there is no bot of a name, `_NO_TOURNAMENT_MESSAGE` that there is no tournament of an id.
@@ -53,7 +53,7 @@ def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
     if game not in there:
         return _no_game_message(game, there)
     presets = game_class(game).presets if game in game_names() else {}
-    if presets and preset_pool(preset) not in presets:
+    if presets and preset_of(preset) not in presets:
         return f"{game} has no preset {short_repr(preset)}: {list_choices(presets)}"
     return f"no match was rated in {game}/{preset} yet; pools with ratings: {', '.join(rated) or 'none'}"
 
@@ -77,7 +77,7 @@ def list_games(reader: Reader) -> list[str]:
 
 def list_pools(reader: Reader) -> list[str]:
     """Return all pools: first those with results, then those of presets, then those of unrated matches by game."""
-    presets = [f"{game}/{preset}" for game in game_names() for preset in game_class(game).presets]
+    presets = [game_class(game).pool_of(preset) for game in game_names() for preset in game_class(game).presets]
     return list(
         dict.fromkeys(
             [*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in game_names())]

@@ -22,7 +22,7 @@ SERVED_SUFFIXES = frozenset({".css", ".js", ".svg"})
 """The suffixes of the files that are served."""
 
 
-class DescribedGame(Struct, frozen=True, kw_only=True):
+class DescribedGame(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The data of a game for the scripts of a page: its titles, and the addresses of its own scripts."""
 
     title: str
@@ -30,6 +30,8 @@ class DescribedGame(Struct, frozen=True, kw_only=True):
     board: str | None
     check: str | None
     tutorial: str | None
+    digest: str | None = None
+    """The digest of the rules; None if they come with bot-arena."""
 
 
 @clear_on_registration
@@ -124,4 +126,5 @@ def _describe(game: str, address: Callable[[str], str]) -> DescribedGame:
         board=address_of(spec.board),
         check=address_of(spec.check),
         tutorial=address_of(spec.tutorial),
+        digest=spec.digest or None,
     )

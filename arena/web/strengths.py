@@ -7,10 +7,10 @@ from itertools import groupby
 from math import floor
 from typing import NamedTuple
 
-from arena.ratings.rating_system import MU
+from arena.ratings.rating_system import MU, game_of, has_rules_of
 from arena.store.leaderboards import RatedBot, strongest_bots
 from arena.store.store import Reader
-from protocol.pools import is_people_pool
+from protocol.pools import is_people_pool, preset_of
 
 RATING_STEP = 5.0
 """The maximum difference between the ratings that two neighbouring words for strengths stand for. At this difference,
@@ -75,15 +75,16 @@ def strength_of(rated: RatedBot, scale: StrengthScale = DEFAULT_SCALE) -> str:
 
 
 def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
-    """Return, by pool of bots, the rated bots, each with its strength. The weakest come first.
+    """Return, by game and preset, the bots with ratings of the current rules, each with its strength. The weakest come
+    first.
 
     For bots that are in no pool of a game, the page shows the word "new".
     """
     found: dict[str, list[tuple[str, str]]] = {}
     for pool, rated in groupby(reader.read(strongest_bots, MAX_STRENGTH_BOTS), key=lambda bot: bot.pool):
-        if not is_people_pool(pool):
+        if not is_people_pool(pool) and has_rules_of(pool):
             bots = list(rated)
             scale = scale_of(bots)
             words = [(bot.bot, strength_of(bot, scale)) for bot in bots]
-            found[pool] = sorted(words, key=lambda bot: bot[1] == PERFECT_WORD)
+            found[f"{game_of(pool)}/{preset_of(pool)}"] = sorted(words, key=lambda bot: bot[1] == PERFECT_WORD)
     return found

@@ -14,7 +14,7 @@ import msgspec
 from protocol.dice import Dice
 from protocol.errors import Fault
 from protocol.games import default_preset, game_class, game_names, load_game
-from protocol.pools import is_people_pool, preset_pool
+from protocol.pools import FIRST_VERSION, is_people_pool, preset_of, version_of
 
 
 def game_title(game: str) -> str:
@@ -68,8 +68,8 @@ def example_state() -> str:
 
 def _preset(game: str, preset: str) -> str:
     known = game_class(game).preset_titles if game in game_names() else {}
-    own = preset_pool(preset)
-    title = known.get(own, _in_words(own))
+    own, version = preset_of(preset), version_of(preset)
+    title = known.get(own, _in_words(own)) + ("" if version == FIRST_VERSION else f", version {version}")
     return f"{title}, people" if is_people_pool(preset) else title
 
 

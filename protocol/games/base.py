@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 from protocol.dice import Dice
 from protocol.errors import MalformedMove
 from protocol.messages import Event
-from protocol.pools import people_pool
+from protocol.pools import FIRST_VERSION, people_pool, with_version
 from protocol.reasons import DRAW, WIN
 
 S = TypeVar("S")
@@ -31,6 +31,8 @@ class Game(ABC, Generic[S, M]):
     """The name of the game in texts for people."""
     about: ClassVar[str]
     """One sentence on what players do in the game."""
+    version: ClassVar[str] = FIRST_VERSION
+    """The version of the rules. Matches of two versions have different ratings."""
     config: dict[str, Any]
     """The config as messages carry it: all keys, including those at their defaults. Only `late_keys` at their defaults
     are left out.
@@ -268,7 +270,12 @@ class Game(ABC, Generic[S, M]):
     def pool(self) -> str | None:
         """The name of the rating pool of this config, `game/preset`; None if the config is no preset."""
         preset = self.preset
-        return None if preset is None else f"{self.name}/{preset}"
+        return None if preset is None else self.pool_of(preset)
+
+    @classmethod
+    def pool_of(cls, preset: str) -> str:
+        """Return the name of the rating pool of a preset, for bots."""
+        return with_version(f"{cls.name}/{preset}", cls.version)
 
     @property
     def pools(self) -> list[str]:
@@ -284,7 +291,7 @@ class Game(ABC, Generic[S, M]):
     def _pools_that_deal(self) -> list[str]:
         """Return the rating pools of the presets that may become this config by a deal."""
         return [
-            f"{self.name}/{name}"
+            self.pool_of(name)
             for name, (config, drawn) in _presets(type(self)).items()
             if drawn and {**self.config, **{key: config[key] for key in drawn}} == config
         ]

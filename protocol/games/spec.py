@@ -30,7 +30,9 @@ class GameSpec(NamedTuple):
     rules: str
     """The import path of the class, a subclass of `protocol.games.base.Game`."""
     version: str = ""
-    """The version of the rules. Like `digest`, it is empty for games that come with bot-arena."""
+    """The version of the rules, which the class has as well. Like `digest`, it is empty for games that come with
+    bot-arena.
+    """
     digest: str = ""
     """The digest of the sources of the rules, hexadecimal."""
     offered: bool = True

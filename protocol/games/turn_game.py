@@ -25,6 +25,7 @@ from protocol.games.base import PROBABILITY_ONE, Game
 from protocol.games.parsing import parse_choice, parse_integer, raise_illegal, read_config
 from protocol.messages import CHANCE as CHANCE  # authors import it from here
 from protocol.messages import Event
+from protocol.pools import FIRST_VERSION, VERSION_DESCRIPTION, is_rules_version
 
 S = TypeVar("S", bound=Hashable)
 M = TypeVar("M", bound=Hashable)
@@ -101,7 +102,7 @@ class TurnGame(Generic[S, M]):
     """The name in texts for people. Without it, it is `name`, capitalised."""
     about: ClassVar[str] = ""
     """One sentence on what players do in the game."""
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = FIRST_VERSION
     """The version of the rules. Matches of two versions have different ratings."""
     seats: int = 2
     """The number of seats. A game for different numbers of players writes `seats = integer(…)`."""
@@ -289,7 +290,8 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
         if self.config.get(OPENING_KEY, 0) is not None:
             return self.config
-        return {**self.config, OPENING_KEY: _draw(dice, self._weighted_states(TurnState(self.turn_game.start(), 0)))}
+        outcomes = self._weighted_states(TurnState(self.turn_game.start(), 0))
+        return {**self.config, OPENING_KEY: _draw(dice, [weight for weight, _ in outcomes])}
 
     def to_move(self, state: TurnState) -> int | None:
         seat = self.turn_game.turn(state.state)
@@ -326,8 +328,8 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
 
     def apply_chance(self, state: TurnState, dice: Dice) -> tuple[TurnState, Event]:
         outcomes = self._weighted_states(state)
-        drawn = _draw(dice, outcomes)
         weights = [weight for weight, _ in outcomes]
+        drawn = _draw(dice, weights)
         among = len(weights) if set(weights) == {1} else weights
         event = Event(ply=state.ply, seat=CHANCE, move={"outcome": drawn, "of": among})
         return self._after(state, outcomes[drawn][1]), event
@@ -493,11 +495,26 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         return types
 
 
-def _draw(dice: Dice, outcomes: Sequence[tuple[int, Any]]) -> int:
-    """Return the number of the outcome that the dice draw."""
-    sums = list(accumulate(weight for weight, _ in outcomes))
+def _draw(dice: Dice, weights: Iterable[int]) -> int:
+    """Return the number of the outcome that the dice draw, from the weights of the outcomes."""
+    sums = list(accumulate(weights))
     drawn = dice.choice("chance", sums[-1])
     return next(number for number, summed in enumerate(sums) if drawn < summed)
+
+
+def draw_outcome(dice: Dice, move: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the move of a chance event as the dice make it. `move` says among which outcomes they draw: `of` is their
+    number if all are equally likely, else the list of their weights. Return None if `move` has another form.
+    """
+    among = move.get("of")
+    if move.keys() != {"outcome", "of"}:
+        return None
+    weights = [1] * among if type(among) is int and 0 < among <= MAX_WEIGHT_SUM else among
+    if not isinstance(weights, list) or not all(type(weight) is int and weight > 0 for weight in weights):
+        return None
+    if not 0 < sum(weights) <= MAX_WEIGHT_SUM:
+        return None
+    return {"outcome": _draw(dice, weights), "of": among}
 
 
 def _types(rules_class: type[TurnGame[Any, Any]]) -> tuple[Any, Any] | None:
@@ -545,6 +562,7 @@ def _make_rules(cls: type[TurnGame[Any, Any]]) -> type[TurnRules[Any, Any]]:
         "__doc__": cls.__doc__,
         "rules_class": cls,
         "name": cls.name,
+        "version": cls.version,
         "title": cls.title,
         "about": cls.about,
         "presets": cls.presets,
@@ -583,6 +601,8 @@ def _problems(cls: type[TurnGame[Any, Any]]) -> Iterable[str]:
             f"name is {short_repr(cls.name)}: it has up to 40 lower-case letters, digits, - and _, and begins with a "
             "letter or a digit"
         )
+    if not is_rules_version(cls.version):
+        yield f"version is {short_repr(cls.version)}: it is a text of {VERSION_DESCRIPTION}"
     types = _types(cls)
     if types is None:
         yield "the types of a state and of a move are missing: write class NAME(TurnGame[State, Move])"

@@ -168,16 +168,6 @@ def test_versions_are_compared_by_their_numbers(
             store.write(add_games, [(first, files)])
 
 
-@pytest.mark.parametrize("version", ["2", '"v:2"', '""', '"1" * 21'])
-@SQLITE_ALONE
-def test_a_version_that_is_no_short_text_is_refused(race: Path, arena: Callable[..., Done], version: str) -> None:
-    change(race, as_version(version))
-    refused = arena("game", "add", str(race))
-    assert refused.code == 2
-    assert refused.err.startswith("arena: race.py: the version of race is ")
-    assert refused.err.endswith(": it is a text of 1 to 20 letters, digits, dots, - and _\n")
-
-
 @SQLITE_ALONE
 def test_the_name_of_a_built_in_game_and_a_file_without_a_game_are_refused(
     race: Path, data: Path, arena: Callable[..., Done]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from commands import call
+from own_game_records import bytes_of, onecard
 from referee.effects import Resignation
 from referee_table import Table, header
 from terminals import Terminal
@@ -66,6 +67,17 @@ def test_a_person_who_has_seen_enough_has_the_terminal_back(record: Path, key: s
         terminal.press(key)
         assert terminal.ends() == code
         assert "Traceback" not in terminal.drawn
+
+
+def test_a_match_of_a_missing_game_is_shown_by_its_states_but_not_as_a_seat_saw_it(tmp_path: Path) -> None:
+    file = tmp_path / "m-1.jsonl"
+    file.write_bytes(bytes_of(onecard()))
+    with showing(file, "--play", "0.01") as terminal:
+        shown = terminal.until("2. ")
+        assert terminal.ends() == 0
+    assert "is_dealt: true" in shown
+    assert "2  bob: call, 60.5 s left" in shown
+    assert "what that seat saw" not in shown
 
 
 def test_a_match_plays_by_itself_to_its_end(record: Path) -> None:

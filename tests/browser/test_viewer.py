@@ -7,14 +7,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from playwright.async_api import Page, Route, expect
 
+from arena.replay.match_document import make_document
 from arena.store.registry import rename_bot
 from arena.store.store import Store
 from chromium import PHONE, Visits
 from library import ANN, PERFECT, Library
+from own_game_records import bytes_of, onecard
 from pages import showing
+from referee import record_reader
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -317,6 +321,29 @@ async def test_a_match_without_states_is_shown_with_why_it_has_none_and_no_move_
         await tab(page, "Verify")
         await page.get_by_role("button", name="Verify in this browser").click()
         await expect(page.locator(".verdict")).to_contain_text("No move was refereed")
+
+
+async def test_a_match_of_a_missing_game_is_shown_by_the_states_in_its_record_and_its_check_says_what_it_did_not_do(
+    reading: Visits, library: str, kept: dict[str, str]
+) -> None:
+    document = make_document(record_reader.read_record(bytes_of(onecard()), "m-1"))
+
+    async with reading(library) as visit:
+        page = await visit.open("/matches")
+        await page.route(
+            f"**/api/v1/matches/{kept['nim']}",
+            lambda route: route.fulfill(body=msgspec.json.encode(document), content_type="application/json"),
+        )
+        await page.goto(f"{library}/matches/{kept['nim']}#ply=start")
+        await expect(page.locator("#viewer .banner")).to_contain_text("this arena does not have the rules of onecard")
+        await expect(page.locator(".stage")).to_contain_text("this arena does not have the rules of onecard")
+        await page.goto(f"{library}/matches/{kept['nim']}#ply=0")
+        await expect(page.locator(".any-text")).to_contain_text("is_dealt")
+        await expect(page.locator(".moves tr[aria-current]")).to_contain_text("gives outcome 6")
+        await tab(page, "Verify")
+        await page.get_by_role("button", name="Verify in this browser").click()
+        await expect(page.locator(".verdict")).to_contain_text("No move was refereed")
+        await expect(page.locator(".verdict")).to_contain_text("1 draw of that seed. Not checked: moves, other dice")
 
 
 async def test_grades_that_come_late_leave_the_list_of_moves_where_it_was(

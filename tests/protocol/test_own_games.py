@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from machine.game_discovery import (
     GameFileFault,
     add_game_file,
     find_specs,
+    installed_specs,
     resolve_game,
 )
 from protocol.errors import BadConfig, UsageFault
@@ -65,6 +67,41 @@ def test_processes_that_are_started_later_know_the_game(race: Path) -> None:
     assert [spec.name for spec in find_specs()] == ["race"]
     assert add_game_file(race) == ["race"], "a second time changes nothing"
     assert os.environ[GAME_FILES_VARIABLE] == str(race)
+
+
+def install(folder: Path, module: str, source: str, target: str) -> None:
+    """Install a package of one module that offers something as games."""
+    (folder / module).parent.mkdir(parents=True, exist_ok=True)
+    (folder / module).write_text(source)
+    about = folder / "packaged-1.dist-info"
+    about.mkdir(parents=True, exist_ok=True)
+    (about / "METADATA").write_text("Name: packaged\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(f"[bot_arena.games]\npackaged = {target}\n")
+
+
+def test_a_game_of_an_installed_package_has_a_version_and_a_digest_of_all_its_sources(
+    race: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = race.read_text().replace('name = "race"', 'name = "race"\n    version = "7"')
+    install(tmp_path / "one", "race_pack/__init__.py", source, "race_pack:Race")
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path / "one"))
+        (spec,) = installed_specs()
+        assert (spec.name, spec.rules, spec.version) == ("race", "race_pack:Race.rules", "7")
+        assert re.fullmatch("[0-9a-f]{64}", spec.digest)
+        assert installed_specs() == [spec]
+        (tmp_path / "one" / "race_pack" / "helper.py").write_text("STEPS = 3\n")
+        assert installed_specs()[0].digest != spec.digest
+    source += (
+        "\n\nfrom protocol.games.spec import GameSpec\n\n"
+        "SPECS = [\n    GameSpec('race', 'race_module', 'race_module:Race.rules'),\n"
+        "    GameSpec('own', 'race_module', 'race_module:Race.rules', version='2', digest='ab'),\n]\n"
+    )
+    install(tmp_path / "two", "race_module.py", source, "race_module:SPECS")
+    monkeypatch.syspath_prepend(str(tmp_path / "two"))
+    first, second = installed_specs()
+    assert (first.version, len(first.digest)) == ("1", 64)
+    assert (second.version, second.digest) == ("2", "ab")
 
 
 def test_one_of_several_games_is_named(tmp_path: Path) -> None:
@@ -162,6 +199,16 @@ def test_rules_that_break_the_contract_are_found_with_their_line(tmp_path: Path,
             "at_risk: int = 0",
             "at_risk: tuple = ([],)",
             "wrong.py: a state holds what can't be hashed or sent (tuples can",
+        ),
+        (
+            "at_risk: int = 0",
+            "at_risk: float = 0.0",
+            "wrong.py: a state has a number that is not whole: {'scores': ",
+        ),
+        (
+            "at_risk: int = 0",
+            'at_risk: str = 131072 * "x"',
+            "wrong.py: a state takes 131,159 bytes: at most 131,072 fit in a record",
         ),
     ],
 )

@@ -7,11 +7,11 @@ import pytest
 from games.risk.rules.campaign import MAX_PLAYERS
 from protocol.messages import MAX_STRIKES, Error, Event, Info
 from referee import state
-from referee.record import MAX_INFO_BYTES, MAX_RECORD_BYTES, Ply, Strike, info_bytes, write_line
+from referee.record import MAX_INFO_BYTES, MAX_RECORD_BYTES, Ply, Strike, encoded_size, write_line
 from referee_table import A_MOVE, Table, ended
 
 INFO = {"note": "x" * 100}
-SIZE = info_bytes(Info(note="x" * 100))
+SIZE = encoded_size(Info(note="x" * 100))
 DAY = 86_400_000
 
 

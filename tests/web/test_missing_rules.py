@@ -24,8 +24,10 @@ from registered_games import registered
 from tournaments import played
 from web_client import Visitor, served
 
-MISSING = ("hex", "whist")
-"""The games that are unknown here: one that is won, drawn or lost, and one with payoffs and hidden cards."""
+STATED = ("connect4", "onecard")
+"""The games that are unknown here, and whose records have states."""
+MISSING = ("hex", "whist", *STATED)
+"""The games that are unknown here: of each kind, one is won, drawn or lost, and one has payoffs and hidden cards."""
 LINES = {game: f"this arena does not have the rules of {game}" for game in MISSING}
 
 
@@ -53,6 +55,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """Tournaments of the games that are missing later, and of one that is not."""
     data = tmp_path_factory.mktemp("missing") / "data"
     specs = [GameSpec(made.name, "games.poker", f"{__name__}:{made.__name__}") for made in (Hex, Whist)]
+    for name, rules in zip(STATED, ("CONNECT_FOUR", "ONE_CARD"), strict=True):
+        specs.append(GameSpec(name, "games.poker", f"example_games:{rules}.rules", version="1", digest="ab" * 32))
     with registered(*specs), pytest.MonkeyPatch.context() as patch:
         patch.setattr(Bot, "games", (*MISSING, "nim"))
         for game in (*MISSING, "nim"):
@@ -144,21 +148,12 @@ COMMANDS = [
     ("matches", 0, "{match}  {game}"),
     ("matches --game {game}", 0, "{match}  {game}"),
     ("bot show random", 0, "{game}/classic"),
-    (
-        "replay show {match}",
-        0,
-        "\nthis arena does not have the rules of {game}" + ADVICE,
-    ),
+    ("replay show {match}", 0, "\nthis arena does not have the rules of {game}" + ADVICE),
+    ("replay show {match} --boards", 0, "\nthis arena does not have the rules of {game}" + ADVICE),
     ("replay show {match} --json", 0, "{match}: this arena does not have the rules of {game}"),
     ("replay export {match} --to FILE.json", 0, "{match}"),
     ("replay export {match} --to FILE.html", 0, "{match}"),
     ("replay export {match} --to FILE.jsonl", 0, "{match}"),
-    ("replay verify {match}", 1, "arena: {match}: this arena does not have the rules of {game}\n"),
-    (
-        "replay verify",
-        1,
-        "arena: this arena does not have the rules of {game}: 2 records not verified" + ADVICE,
-    ),
     ("replay grade {match}", 1, "arena: {match}: this arena does not have the rules of {game}\n"),
     ("replay grade --bot random --game {game}", 0, "no match of random can be graded"),
     ("export --to FOLDER --plies --game {game}", 0, "2 matches"),
@@ -190,6 +185,67 @@ def test_every_command_shows_it_or_says_why_not_in_a_line_for_each_game(
     assert folder.fill(says, game) in said
     assert said.count(LINES[game]) <= 1
     assert "there is no game" not in said
+
+
+@pytest.mark.parametrize("game", [game for game in MISSING if game not in STATED])
+def test_a_record_without_states_is_not_verified(folder: Folder, game: str) -> None:
+    done = call("arena", "replay", "verify", folder.matches[game], "--data", str(folder.path))
+    assert (done.code, done.err) == (1, f"arena: {folder.matches[game]}: {LINES[game]}\n")
+
+
+@pytest.mark.parametrize("game", STATED)
+def test_a_record_with_states_is_checked_and_a_line_says_that_no_move_was_refereed(folder: Folder, game: str) -> None:
+    match, data = folder.matches[game], str(folder.path)
+    done = call("arena", "replay", "verify", match, "--data", data)
+    line, compared, *_ = done.out.splitlines()
+    assert (done.code, done.err) == (0, "")
+    assert re.fullmatch(
+        rf"{match}: consistent, \d+ plies, digest [0-9a-f]{{64}}; no move was refereed: the rules of {game} "
+        r"\(version 1, digest abababababab\) are not here; checked: the seed, \d+ digests, whose turn it was(, 1 draw)?"
+        ", the ratings",
+        line,
+    )
+    assert compared.startswith(f"  it is match {match} as ")
+    strict = call("arena", "replay", "verify", match, "--strict", "--data", data)
+    assert strict.code == 1
+    assert strict.err.startswith(f"arena: {match}: no move was refereed: the rules of {game} (version 1, ")
+
+
+def test_all_records_are_verified_and_a_line_for_each_game_says_what_was_not(folder: Folder) -> None:
+    done = call("arena", "replay", "verify", "--data", str(folder.path))
+    assert done.code == 1
+    assert done.out.splitlines() == [
+        f"2 records: no move was refereed: the rules of {game} (version 1, digest abababababab) are not here"
+        for game in reversed(STATED)
+    ]
+    assert done.err.splitlines() == [
+        *(
+            f"arena: this arena does not have the rules of {game}: 2 records not verified{ADVICE.rstrip()}"
+            for game in ("whist", "hex")
+        ),
+        "arena: 4 of 10 records did not verify",
+    ]
+
+
+@pytest.mark.parametrize("game", STATED)
+def test_recorded_moves_and_states_are_shown_in_plain_form(folder: Folder, game: str) -> None:
+    shown = call("arena", "replay", "show", folder.matches[game], "--data", str(folder.path)).out
+    boards = call("arena", "replay", "show", folder.matches[game], "--boards", "--data", str(folder.path)).out
+    if game == "connect4":
+        assert re.search(r"^  0  \S+ +[1-7] ", shown, re.MULTILINE)
+        assert re.search(r"^0  \S+: [1-7], .* s left\ncolumns: \[", boards, re.MULTILINE)
+    else:
+        assert re.search(r"^  0  chance +\{.outcome.:\d,.of.:6\}", shown, re.MULTILINE)
+        assert re.search(r"^cards: \[\d,\d\]\nactions: \[\]\nis_dealt: true$", boards, re.MULTILINE)
+    assert re.search(r"^(win|draw) after \d+ plies$", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("game", STATED)
+def test_the_document_of_a_match_has_the_recorded_states(visitor: Visitor, folder: Folder, game: str) -> None:
+    document = msgspec.json.decode(visitor.get(folder.fill("/api/v1/matches/{match}", game)).body)
+    assert document["header"]["rules"] == {"version": "1", "digest": "ab" * 32}
+    assert document["start"] == {}
+    assert [ply["state"]["ply"] for ply in document["plies"]] == list(range(1, len(document["plies"]) + 1))
 
 
 def test_ratings_of_missing_games_stay_and_others_are_computed_again(tmp_path: Path, folder: Folder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
 import json
@@ -21,6 +22,7 @@ from golden import make
 from golden.make import Golden
 from independent_client import canonical
 from node import answering, copy_page_modules
+from own_game_records import MATCHES, bytes_of
 from programs import program
 from protocol.dice import match_key
 from protocol.games import load_game
@@ -716,6 +718,133 @@ def test_digests_are_not_said_to_be_wrong_or_checked_where_the_arena_has_no_rule
         "arena replay verify nim-classic checks them where the rules are installed.",
     ]
     assert wrong_seed["kind"] == "bad"
+
+
+@pytest.fixture(scope="module")
+def own_games() -> dict[str, dict[str, Any]]:
+    """The documents of matches of games whose rules neither the browser nor the arena has."""
+    return {name: json.loads(as_document(bytes_of(made()))) for name, made in MATCHES.items()}
+
+
+def test_of_a_game_of_ones_own_seed_digests_turns_draws_and_the_bound_result_are_checked(
+    judge: Judging, own_games: dict[str, dict[str, Any]]
+) -> None:
+    verdicts = judge([json.dumps(document).encode() for document in own_games.values()])
+    for verdict, (name, document) in zip(verdicts, own_games.items(), strict=True):
+        assert verdict["kind"] == "partial", (name, verdict)
+        assert verdict["text"].startswith(
+            f"No move was refereed: this page does not know the rules of {name}. Checked: "
+        )
+        assert f"that {len(document['plies'])} digests form a chain" in verdict["text"]
+        count = sum("outcome" in (line["event"].get("move") or {}) for line in document["plies"])
+        draws = f"{count} {'draw' if count == 1 else 'draws'} of that seed. Not checked: moves, other dice, the result;"
+        assert (draws if count else "Not checked: moves, dice, the result;") in verdict["text"]
+
+
+def test_a_match_that_other_rules_referee_is_said_to_follow_from_others(judge: Judging) -> None:
+    lines = lines_of("nim-classic")
+    header, *between, footer = lines
+    header["rules"] = {"version": "1", "digest": "ab" * 32}
+    opening = {key: header[key] for key in ("match", "game", "config", "commitment", "rules")}
+    opening |= {"seats": [seat["bot"] for seat in header["seats"]], "nonces": footer["nonces"]}
+    digest = hashlib.sha256(b"bot-arena/1/digest" + canonical(opening)).digest()
+    document = json.loads(forged(lines_of("nim-classic")))
+    for line, told in zip((line for line in between if line["type"] == "ply"), document["plies"], strict=True):
+        digest = next_digest(digest, line["event"], told["state"], None)
+        told["digest"] = digest.hex()
+    result = {key: footer[key] for key in ("ranks", "reason", "reasons")} | {"payoffs": None}
+    document["footer"]["digest"] = hashlib.sha256(digest + canonical({"result": result})).hexdigest()
+    document["header"] = header
+    (verdict,) = judge([json.dumps(document).encode()])
+    assert verdict["kind"] == "good", verdict
+    assert "the result follow by other rules of nim than the match was made with, without any dice." in verdict["text"]
+
+
+@pytest.mark.parametrize("number", [2**60, 0.5])
+def test_a_number_that_a_browser_cannot_compute_with_is_no_fault_of_the_record(
+    judge: Judging, own_games: dict[str, dict[str, Any]], number: float
+) -> None:
+    document = copy.deepcopy(own_games["onecard"])
+    document["plies"][1]["state"]["cards"][0] = number
+    (verdict,) = judge([json.dumps(document).encode()])
+    assert verdict["kind"] == "partial"
+    assert "that 2 digests form a chain" in verdict["text"]
+    assert "the result, and some digests, because a browser can't compute with their numbers; " in verdict["text"]
+
+
+def _change_move(document: dict[str, Any]) -> None:
+    document["plies"][-1]["event"]["move"] = {"move": "fold"}
+
+
+def _change_state(document: dict[str, Any]) -> None:
+    document["plies"][-1]["state"]["ply"] += 1
+
+
+def _change_draw(document: dict[str, Any]) -> None:
+    drawn = next(line["event"]["move"] for line in document["plies"] if "outcome" in (line["event"].get("move") or {}))
+    drawn["outcome"] += 1
+
+
+def _change_turn(document: dict[str, Any]) -> None:
+    document["plies"][1]["event"]["seat"] = 1 - document["plies"][1]["event"]["seat"]
+
+
+def _change_rules(document: dict[str, Any]) -> None:
+    document["header"]["rules"]["digest"] = "ef" * 32
+
+
+def _change_ranks(document: dict[str, Any]) -> None:
+    document["footer"]["ranks"].reverse()
+
+
+def _change_payoffs(document: dict[str, Any]) -> None:
+    document["footer"]["payoffs"] = [1.0, 1.0]
+
+
+def _change_reason(document: dict[str, Any]) -> None:
+    document["footer"]["reason"] = "draw"
+
+
+def _change_sealed(document: dict[str, Any]) -> None:
+    next(line for line in document["plies"] if line.get("sealed"))["sealed"][0]["move"] = {"bid": 7}
+
+
+def _drop_strike(document: dict[str, Any]) -> None:
+    document["strikes"].clear()
+
+
+def _add_strike(document: dict[str, Any]) -> None:
+    document["strikes"].append({"ply": 2, "seat": 0, "code": "illegal_move", "message": ""})
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "what"),
+    [
+        ("onecard", _change_move, "digest"),
+        ("onecard", _change_state, "digest"),
+        ("onecard", _change_draw, "deal"),
+        ("onecard", _change_turn, "turn"),
+        ("pig", _change_turn, "turn"),
+        ("pig", _change_rules, "digest"),
+        ("pig", _change_ranks, "digest"),
+        ("onecard", _change_payoffs, "digest"),
+        ("twentyone", _change_reason, "digest"),
+        ("bids", _change_sealed, "sealed"),
+        ("pig", _drop_strike, "strikes"),
+        ("pig", _add_strike, "strikes"),
+    ],
+)
+def test_whatever_is_changed_in_a_match_of_a_game_of_ones_own_is_found(
+    check: Checking,
+    own_games: dict[str, dict[str, Any]],
+    name: str,
+    change: Callable[[dict[str, Any]], None],
+    what: str,
+) -> None:
+    document = copy.deepcopy(own_games[name])
+    change(document)
+    (steps,) = check([json.dumps(document).encode()])
+    assert wrong(steps)[0][1] == what
 
 
 SAID = {

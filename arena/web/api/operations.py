@@ -228,7 +228,7 @@ def games(request: ApiRequest[Query]) -> Rows[GameRow]:
 def _presets(name: str) -> list[PresetRow]:
     made = {preset: load_game(name, {"preset": preset}) for preset in game_class(name).presets}
     return [
-        PresetRow(preset=preset, pool=f"{name}/{preset}", seats=game.seats, config=game.config)
+        PresetRow(preset=preset, pool=game.pool_of(preset), seats=game.seats, config=game.config)
         for preset, game in made.items()
     ]
 

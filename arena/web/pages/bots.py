@@ -32,7 +32,7 @@ from arena.web.errors import NotFound
 from arena.web.formatting import day, grouped
 from arena.web.rendering import render_page, site_of
 from protocol.games import payoff_unit
-from protocol.pools import preset_pool
+from protocol.pools import preset_of
 
 SCALE_WIDTH_PX = 120
 """Width of the rating scale in the table of pools, in CSS pixels."""
@@ -109,7 +109,7 @@ def _game_words(pool: str | None) -> str:
     """Return the command-line options that select a pool's game and preset."""
     if pool is None:
         return ""
-    game, preset = preset_pool(pool).split("/", 1) if "/" in pool else (pool, UNRATED_SUFFIX)
+    game, preset = (game_of(pool), preset_of(pool)) if "/" in pool else (pool, UNRATED_SUFFIX)
     return f"--game {game}" if preset == UNRATED_SUFFIX else f"--game {game} --preset {preset}"
 
 

@@ -6,6 +6,7 @@
  * @property {Record<string, string>} presets titles by name
  * @property {string | null} board the address of the script of the board; board/kit.js describes the script
  * @property {string | null} check the address of the script of the rules; check/kit.js describes it
+ * @property {string} [digest] of the rules, if they do not come with bot-arena
  * @property {string | null} tutorial the address of the script of the tutorial; tutorial/lesson.js describes it
  */
 

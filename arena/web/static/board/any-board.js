@@ -6,6 +6,7 @@
 
 import { drawingAddress, fetchJson } from "../api.js";
 import { el, put, say } from "../dom.js";
+import { gameData } from "../games.js";
 import { Board } from "./board.js";
 import { Roving } from "./roving-tabindex.js";
 
@@ -70,6 +71,7 @@ export class AnyBoard extends Board {
   }
 
   #drawing(state, legal) {
+    if (gameData(this.game) === undefined) return Promise.reject(new Error(`the server can't draw ${this.game}`));
     const address = drawingAddress(this.game, this.config, state, legal);
     if (!this.#drawings.has(address)) {
       const drawing = fetchJson(address);

@@ -38,6 +38,17 @@ export async function hasBoard(game) {
 }
 
 /**
+ * Whether the board of a recorded match can be made: load it, if it is not there yet. A record that names its rules has all
+ * states, so they can be listed although the server does not have the game.
+ * @param {{game: string, rules?: object}} header
+ * @returns {Promise<boolean>}
+ */
+export async function hasBoardOfRecord({ game, rules }) {
+  if (!knows(game) && rules !== undefined) loaded.set(game, AnyBoard);
+  return hasBoard(game);
+}
+
+/**
  * Whether the board of a game is there to be made.
  * @param {string} game
  */

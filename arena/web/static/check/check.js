@@ -82,9 +82,9 @@ async function matchKey({ match }, { seed, nonces }) {
   return (await hmac(fromHex(seed)))(join(utf8("bot-arena/1/key"), utf8(match), ...mixed));
 }
 
-async function openingOf({ match, game, config, seats, commitment }, { nonces }) {
+async function openingOf({ match, game, config, seats, commitment, rules }, { nonces }) {
   const names = seats.map((seat) => seat.bot);
-  const text = canonical({ match, game, config, seats: names, commitment, nonces });
+  const text = canonical({ match, game, config, seats: names, commitment, nonces, rules });
   const digest = await sha256(join(utf8("bot-arena/1/digest"), utf8(text)));
   return { digest, detail: { canonical: text, is: toHex(digest) } };
 }

@@ -10,12 +10,21 @@ const MAX_STRIKES = 3;
 const LEAVING_REASONS = ["resigned", "timeout", "illegal", "disconnected", "no_show", "failed"];
 const MAX_COMPENSATION_FRACTION = 0.01;
 const CHANCE = -1;
+const MAX_WEIGHT_SUM = 65536;
 /** Errors of an event after which its digest is still checked. */
 const CHANCE_FINDINGS = ["dice", "result", "deal"];
 
-/** Return whether an event of a document has its state: an arena without the rules of the game gives none. */
+/** Return whether an event of a document has its state. An arena without the rules has it only if the record has it. */
 function isKnown(state) {
   return state !== undefined && state !== null;
+}
+
+/** Return the sum of the weights of a draw's outcomes, or their number if all are equally likely; 0 if it is neither. */
+function weightSum(among) {
+  const weights = Array.isArray(among) ? among : [among];
+  if (!weights.every((weight) => Number.isSafeInteger(weight) && weight > 0)) return 0;
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return sum <= MAX_WEIGHT_SUM ? sum : 0;
 }
 
 /** The course of one match. Call `begin`, then `enter` for each event, then `end`; each yields its findings. */
@@ -111,13 +120,14 @@ export class Course {
       yield { ...found, ply: line.ply };
       if (!found.ok) return;
     }
-    if (this.rules !== undefined) yield* this.#late();
+    if (this.rules !== undefined || !isVoid) yield* this.#late();
     if (this.rules !== undefined && this.isOver === isVoid) {
       const goesOn = isVoid ? "The match was over, but the footer says it is void." : `${this.#whoMoves()}.`;
       yield step("end", false, `The last event is not the end that the footer gives. ${goesOn}`);
       return;
     }
     if (untold.length) this.digest = await sha256(join(this.digest, utf8(canonical({ strikes: untold }))));
+    if (!isVoid && this.header.rules !== undefined) this.digest = await sha256(join(this.digest, utf8(canonical({ result: this.#bound() }))));
     const last = toHex(this.digest);
     const ok = footer.digest === last;
     const whose = ok ? "The last digest is the footer's:" : "The footer's digest should be";
@@ -155,8 +165,8 @@ export class Course {
     }
   }
 
-  /** Take over an event of a game with unknown rules, with the document's state. Check only whose turn it was. */
-  async *#believed({ event, state }) {
+  /** Take over an event of a game with unknown rules, with the document's state. Check whose turn it was, and draws. */
+  async *#believed({ event, state, sealed = [] }) {
     const { ply, to_move: seat } = this.state ?? {};
     if (event.out === undefined && Number.isInteger(seat)) {
       const ok = event.seat === seat && event.ply === ply;
@@ -164,9 +174,34 @@ export class Course {
       const told = ok ? `It was the turn of ${whose}.` : `It was the turn of ${whose} at move ${ply + 1}, not of this event.`;
       yield step("turn", ok, told);
     }
+    if (this.header.rules !== undefined) {
+      yield* this.#drawn(event);
+      const chosen = this.header.seats.map((_, at) => sealed.find((line) => line.seat === at)?.move ?? null);
+      if (event.moves && !same(chosen, event.moves)) {
+        yield step("sealed", false, `The round has other moves than were sealed, ${difference(chosen, event.moves)}.`);
+      }
+    }
     this.state = state;
-    for (const seat of event.strikes ?? []) this.#take(({ seat: at }) => at === seat);
+    for (const seat of event.strikes ?? []) {
+      if (this.#take((each) => each.seat === seat && each.ply === event.ply) === undefined) {
+        yield step("strikes", false, `The event has a strike of seat ${seat + 1} that the record does not have before it.`);
+      }
+    }
     if (event.out !== undefined) this.out.set(event.seat, event.out);
+  }
+
+  /** Draw a chance event again that says among how many outcomes, or with which weights, it was drawn. */
+  async *#drawn({ ply, move }) {
+    const sum = Object.keys(move ?? {}).sort().join() === "of,outcome" ? weightSum(move.of) : 0;
+    if (sum === 0) return;
+    const dice = new Dice(this.mac, ply);
+    const number = await dice.choice("chance", sum);
+    let below = 0;
+    const drawn = Array.isArray(move.of) ? move.of.findIndex((weight) => number < (below += weight)) : number;
+    const ok = drawn === move.outcome;
+    const how = tellTrace(dice.trace, (choice) => choice.choice);
+    const told = ok ? `Outcome ${drawn} follows from the dice` : `The dice give outcome ${drawn}, not ${shown(move.outcome)}`;
+    yield step("deal", ok, `${told}: ${how}.`, { ...dice.trace, should: drawn, is: move.outcome });
   }
 
   async *#refereed({ event: { strikes, ...event }, given, sealed = [] }) {
@@ -374,7 +409,15 @@ export class Course {
       yield step("digest", null, "The digest is not checked: it covers the state, which only the rules give.");
       return;
     }
-    const text = canonical({ event, state: this.rules === undefined ? state : this.#wire() });
+    let text;
+    try {
+      text = canonical({ event, state: this.rules === undefined ? state : this.#wire() });
+    } catch (error) {
+      if (this.rules !== undefined || !(error instanceof RangeError)) throw error;
+      this.digest = fromHex(line.digest);
+      yield step("digest", null, `The digest is not checked, because a browser can't compute with this number: ${error.message}.`);
+      return;
+    }
     const before = this.digest;
     const previous = toHex(before);
     const follow = async (isHidden) => {
@@ -416,6 +459,13 @@ export class Course {
     const ok = should === is;
     const right = `Paid a round: ${means?.join(" and ")}, the means over ${rounds?.join(" and ")} rounds.`;
     yield step("payoffs", ok, ok ? right : `The payoffs and their rounds should be ${should}, the footer says ${is}.`);
+  }
+
+  /** Return the result as the last digest of a game that does not come with bot-arena has it. */
+  #bound() {
+    const { ranks, reason, reasons, payoffs, rounds } = this.footer;
+    const paid = payoffs?.map((mean, seat) => [Math.round((mean ?? 0) * rounds[seat]), rounds[seat]]);
+    return { ranks, reason, reasons, payoffs: paid ?? null };
   }
 
   #result(isVoid) {

@@ -1,5 +1,6 @@
 // The verdict of a verification, limited to what its steps have checked.
 
+import { gameData } from "../games.js";
 import { short } from "./step-text.js";
 
 /**
@@ -24,23 +25,29 @@ export function verdictOf(document, steps) {
   if (!steps.some(isResult)) return { kind: "partial", text: tellUnrefereed(header, plies, steps), limits: limitsOf(document, steps) };
   const thrown = steps.filter(({ what, detail }) => what === "dice" || what === "deal" || detail?.drawn).length;
   const chance = thrown ? `, with ${counted(thrown, "throw or deal", "throws and deals")} of that seed` : ", without any dice";
-  const refereed = `${counted(plies.length, "event")} and the result follow by the rules of ${header.game}${chance}`;
+  const isSame = header.rules?.digest === gameData(header.game)?.digest;
+  const rules = isSame ? `the rules of ${header.game}` : `other rules of ${header.game} than the match was made with`;
+  const refereed = `${counted(plies.length, "event")} and the result follow by ${rules}${chance}`;
   return { kind: "good", text: `Verified: ${refereed}. ${seed}, and ${chain}.`, limits: limitsOf(document, steps) };
 }
 
 /** Say in one line what was checked of a match whose rules this page does not know, and what was not. */
 function tellUnrefereed({ game, match }, plies, steps) {
-  const [digests, turns] = [countChecked(steps, "digest"), countChecked(steps, "turn")];
+  const [digests, turns, draws] = ["digest", "turn", "deal"].map((checked) => countChecked(steps, checked));
   const checked = [
     "that the seed is the one that was committed to",
     ...(digests ? [`that ${counted(digests, "digest")} form a chain`] : []),
     ...(turns ? [`whose turn it was in ${counted(turns, "event")}`] : []),
+    ...(draws ? [`${counted(draws, "draw")} of that seed`] : []),
   ];
-  const stateless = plies.length > digests ? ", and digests, because this arena gives no states without the rules" : "";
+  const chance = draws ? "other dice" : "dice";
+  const hasStates = plies.every(({ state }) => state);
+  const why = hasStates ? "some digests, because a browser can't compute with their numbers" : "digests, because this arena gives no states without the rules";
+  const stateless = plies.length > digests ? `, and ${why}` : "";
   const where = `arena replay verify ${match} checks them where the rules are installed`;
   return (
     `No move was refereed: this page does not know the rules of ${game}. ` +
-    `Checked: ${checked.join(", ")}. Not checked: moves, dice, the result${stateless}; ${where}.`
+    `Checked: ${checked.join(", ")}. Not checked: moves, ${chance}, the result${stateless}; ${where}.`
   );
 }
 

@@ -1,6 +1,6 @@
 /** Follows a live match: its document grows with every turn, until the stored match replaces it. */
 
-import { hasBoard } from "../board/index.js";
+import { hasBoardOfRecord } from "../board/index.js";
 import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
 import { openSocket } from "../arena-socket.js";
@@ -30,7 +30,7 @@ export function follow(root, id, { botAddress, rulesOf, stored }) {
     say(document.getElementById("game"), title);
     document.title = `${start.seats.map(({ bot }) => bot).join(" – ")}, ${title} · Bot Arena`;
     course.replaceChildren(el("span", { class: "badge live" }, "LIVE"), start.rated ? " rated" : " unrated");
-    await hasBoard(start.game); // the match grows meanwhile
+    await hasBoardOfRecord(start); // the match grows meanwhile
     new Viewer(root, match, { botAddress, rules: rulesOf(start) });
   }
 

@@ -1,7 +1,7 @@
 /** The page of a match: from the store, or live over the wire. */
 
 import { fetchJson, gradesAddress, matchAddress } from "../api.js";
-import { hasBoard } from "../board/index.js";
+import { hasBoardOfRecord } from "../board/index.js";
 import { el } from "../dom.js";
 import { identity } from "../identity.js";
 import { MatchDocument } from "./document.js";
@@ -29,7 +29,7 @@ function seatOf(name) {
 
 async function show() {
   const found = await fetchJson(api);
-  await hasBoard(found.header.game); // without a picture the moves are still worth reading
+  await hasBoardOfRecord(found.header); // without a picture the moves are still worth reading
   const details = document.getElementById("details");
   const options = { botAddress: addressesNow(found), rules: rulesOf(found.header), details, mine: seatOf(identity()?.bot), of: seatOf(asked) };
   const viewer = new Viewer(root, new MatchDocument(found), options);

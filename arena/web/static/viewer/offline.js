@@ -1,6 +1,6 @@
 /** The viewer in a file of its own, which contains the match and its grades. */
 
-import { loadBoards } from "../board/index.js";
+import { hasBoardOfRecord } from "../board/index.js";
 import { MatchDocument } from "./document.js";
 import { Viewer } from "./viewer.js";
 
@@ -11,7 +11,7 @@ const held = (id) => {
 
 const root = document.getElementById("viewer");
 const match = new MatchDocument(held("match-document"));
-await loadBoards(match.header.game);
+await hasBoardOfRecord(match.header);
 const viewer = new Viewer(root, match, { details: document.getElementById("details") });
 const grades = held("match-grades");
 if (grades) viewer.grade(grades);
