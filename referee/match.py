@@ -55,6 +55,7 @@ from referee.record import (
     Strike,
     Void,
     encoded_size,
+    rules_digest,
 )
 from referee.replay import JournalSummary, apply_journal, make_course
 from referee.result import Ratings, Result
@@ -92,7 +93,7 @@ class Match:
         self._timeouts = timeouts or MatchTimeouts()
         self.header = header
         self.id = header.match
-        self.game = shared_game(header.game, header.config)
+        self.game = shared_game(header.game, header.config, rules_digest(header))
         self.players = list(players)
         banks = TimeBanks.new(self.game.seats, header.clock.bank_ms, header.clock.increment_ms)
         self.standing = MatchStanding(

@@ -14,8 +14,9 @@ from msgspec import Meta, Struct
 from protocol import VERSION
 from protocol.dice import commitment
 from protocol.display import short_repr
-from protocol.games import game_spec
+from protocol.games import game_spec, rules_spec
 from protocol.games.base import Game
+from protocol.games.spec import GameSpec
 from protocol.messages import Clock, Event, Info, MatchId, Milliseconds, RulesStamp
 from referee.result import Ratings
 
@@ -202,7 +203,10 @@ def compress_lines(text: bytes) -> bytes:
 
 def stamp_of(game: str) -> RulesStamp | None:
     """Return the stamp of the rules of a game that are here; None if they come with bot-arena. Raise `UnknownGame`."""
-    spec = game_spec(game)
+    return _stamp(game_spec(game))
+
+
+def _stamp(spec: GameSpec) -> RulesStamp | None:
     return RulesStamp(spec.version, spec.digest) if spec.digest else None
 
 
@@ -217,9 +221,14 @@ def describe_other_rules(header: Header) -> str:
     """Return by which rules a match is refereed here, and by which it was made, if these are others. The game must be
     known. Return an empty text for the same rules, and for a record that does not name any.
     """
-    if header.rules is None or (here := stamp_of(header.game)) == header.rules:
+    if header.rules is None or (here := _stamp(rules_spec(header.game, header.rules.digest))) == header.rules:
         return ""
     return f"by other rules ({describe_rules(here)}) than it was made with ({describe_rules(header.rules)})"
+
+
+def rules_digest(header: Header) -> str:
+    """Return the digest of the rules of a match; empty if the header does not name any."""
+    return "" if header.rules is None else header.rules.digest
 
 
 def make_header(

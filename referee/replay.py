@@ -22,6 +22,7 @@ from referee.record import (
     Sealed,
     Strike,
     Void,
+    rules_digest,
 )
 from referee.recorded_game import RecordedGame
 from referee.state import MatchStanding
@@ -61,7 +62,7 @@ def replay(record: Record, *, by_states: bool = False) -> Iterator[tuple[EventLi
         raise MissingRules(f"{header.match}: {missing_rules_message(header.game)}")
     else:
         try:
-            game = load_game(header.game, header.config)
+            game = load_game(header.game, header.config, rules_digest(header))
         except BotFault as exc:
             raise BadRecord(f"{header.match}: the header: {exc}") from exc
     course = make_course(header, game, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])

@@ -31,7 +31,14 @@ DEMO_DEFAULTS = {"data": "arena-demo", "rated_per_pair": 0}
 """The default settings of a demo server that differ from those of a normal server."""
 FILE_VARIABLE = "ARENA_CONFIG_FILE"
 """The environment variable that names the TOML file with a server's settings."""
-OTHER_VARIABLES = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_VARIABLE, MAX_NICENESS_VARIABLE)
+OTHER_VARIABLES = (
+    FILE_VARIABLE,
+    "ARENA_OPERATOR_TOKEN",
+    "ARENA_PLAIN",
+    FACTOR_VARIABLE,
+    MAX_NICENESS_VARIABLE,
+    "ARENA_STORED_GAMES",
+)
 """The `ARENA_…` environment variables that are neither settings of a server nor read by bots."""
 MAX_SHOWN_CHARACTERS = 200
 """Maximum characters of a setting's value that an error message shows."""

@@ -59,7 +59,7 @@ from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
 from protocol.games import is_known_game, missing_rules_message, shared_game
 from protocol.pools import version_of
 from referee import record_reader
-from referee.record import Record
+from referee.record import Record, rules_digest
 from referee.result import Result, SeatRating
 
 NICENESS = 10
@@ -359,7 +359,7 @@ def check_match(
 
 def _check_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
     """Yield a complaint if the stored luck differs from the record's. Ignore luck by an unknown value function."""
-    game = shared_game(record.header.game, record.header.config)
+    game = shared_game(record.header.game, record.header.config, rules_digest(record.header))
     if luck.value in value_names(game):
         found = luck_of(record, luck.value).total[0]
         if abs(found - luck.points) > LUCK_TOLERANCE:

@@ -41,7 +41,7 @@ from protocol.games import offered_game_names
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_STRIKES, Error, Hello, Limits, Welcome
 from referee.effects import Abort, NoShow
 from referee.match import Match, MatchTimeouts
-from referee.record import Header, Secret, describe_rules, stamp_of
+from referee.record import Header, Secret, describe_other_rules, describe_rules, stamp_of
 from referee.replay import JournalSummary
 
 NO_HELLO_LABEL = "no_hello"
@@ -421,9 +421,9 @@ async def _recover_match(
     if not await handler.should_resume(header, seed):
         journal.remove(match)
         return None
-    if header.rules is not None and (here := stamp_of(header.game)) != header.rules:
+    if describe_other_rules(header):
         began_with = f"it began with other rules of {header.game} ({describe_rules(header.rules)})"
-        raise BadRecord(f"{began_with} than are here ({describe_rules(here)})")
+        raise BadRecord(f"{began_with} than are here ({describe_rules(stamp_of(header.game))})")
     opened = journal.reopen(match)
     try:
         played = Match(header, seed, handler.players_of(header), older=opened.read_events_before, timeouts=timeouts)

@@ -1,15 +1,18 @@
 """The games that the operator brought: the sources of all their versions, and which of them are offered.
 
 Sources are never removed, because the records of old matches need them. A version has one source for ever. Every
-command, node and page that opens the database loads the newest version of each game, see `load_games`.
+command, node and page that opens the database loads the newest version of each game, see `load_games`, and an older one
+when a record needs it.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -21,20 +24,23 @@ from arena.store.rows import read_row, read_rows
 from machine.game_files import GameFiles, use_source
 from machine.timestamps import utc_now
 from protocol.display import list_choices, short_repr
-from protocol.errors import ArenaFault, UsageFault
-from protocol.games import builtin_game_names
+from protocol.errors import UsageFault
+from protocol.games import builtin_game_names, register_former_rules
 from protocol.games.spec import GameSpec
 
+STORED_GAMES_VARIABLE = "ARENA_STORED_GAMES"
+"""The environment variable that is `0` if the code of games in databases must not run, because a database may be a
+stranger's."""
 _NEWEST_SQL = "id IN (SELECT max(id) FROM games GROUP BY game)"
 """The SQL condition for the newest version of each game, which was added last."""
 _LIST_GAMES = f"SELECT game, version, digest, file, added, offered FROM games WHERE {_NEWEST_SQL} ORDER BY game"
 """The query for the newest version of each game."""
 _COUNT_MATCHES = "SELECT game, sum(matches) AS matches FROM counts WHERE tournament = '' GROUP BY game"
 """The query for the number of matches of each game."""
-_SELECT_SOURCES = f"SELECT game, digest, offered, file, source, beside FROM games WHERE {_NEWEST_SQL} ORDER BY id"
-"""The query for the sources of the newest version of each game."""
-_SELECT_BY_DIGEST = "SELECT file, source, beside FROM games WHERE digest = :digest ORDER BY id DESC LIMIT 1"
-"""The query for the source with a digest. A file with several games has several rows."""
+_SELECT_SOURCES = (
+    f"SELECT game, digest, offered, file, source, beside, {_NEWEST_SQL} AS is_newest FROM games ORDER BY id"
+)
+"""The query for the sources of all versions of all games."""
 _SELECT_NEWEST = f"SELECT version, digest FROM games WHERE game = :game AND {_NEWEST_SQL}"
 """The query for the newest version of a game."""
 _UPDATE_FILES = """UPDATE games SET file = :file, beside = :beside, offered = true
@@ -56,11 +62,12 @@ class StoredGame(Struct, frozen=True, kw_only=True):
 
 
 class GameCode(Struct, frozen=True, kw_only=True):
-    """The code of the newest version of a game, and the digest that its source had when it was stored."""
+    """The code of a version of a game, and the digest that its source had when it was stored."""
 
     game: str
     digest: str
     offered: bool
+    is_newest: bool
     source: GameFiles
 
 
@@ -124,37 +131,41 @@ def match_counts(connection: Connection) -> dict[str, int]:
 
 
 def read_games(connection: Connection) -> list[GameCode]:
-    """Return the code of the newest version of each game, in the order in which they were added."""
+    """Return the code of all versions of all games, in the order in which they were added."""
     rows = execute(connection, _SELECT_SOURCES)
     return [read_row(GameCode, row, source=_source(row)) for row in rows]
 
 
-def source_by_digest(connection: Connection, digest: str) -> GameFiles | None:
-    """Return the source of the rules with a digest, of whichever version; None if it is not stored.
-
-    `GameFiles.load` gives the games in it. Raise `ArenaFault` if the source is damaged.
-    """
-    row = execute(connection, _SELECT_BY_DIGEST, {"digest": digest}).one_or_none()
-    if row is None:
-        return None
-    source = _source(row)
-    if source.digest != digest:
-        raise ArenaFault(
-            f"the stored source {source.file} is damaged: its digest is not {digest[:12]}: restore a backup"
-        )
-    return source
-
-
 def load_games(games: Iterable[GameCode]) -> None:
-    """Register stored games. Log which of them can't be loaded: the others, and all other data, can be used."""
+    """Register stored games: the newest version of each, and the older ones for records. Log which of them can't be
+    loaded: the others, and all other data, can be used. Register none if `STORED_GAMES_VARIABLE` forbids it.
+    """
+    if os.environ.get(STORED_GAMES_VARIABLE) == "0":
+        return
     for one in games:
-        if one.source.digest != one.digest:
-            log.warning("the stored game %s is damaged, and is not loaded: restore a backup", one.game)
-            continue
-        try:
-            use_source(one.source, one.game, offered=one.offered)
-        except UsageFault as fault:
-            log.warning("the stored game %s can't be loaded: %s", one.game, fault)
+        if not one.is_newest:
+            register_former_rules(one.game, one.digest, cache(partial(_load_former, one)))
+        elif _is_sound(one):
+            try:
+                use_source(one.source, one.game, offered=one.offered)
+            except UsageFault as fault:
+                log.warning("the stored game %s can't be loaded: %s", one.game, fault)
+
+
+def _load_former(one: GameCode) -> GameSpec | None:
+    try:
+        specs = one.source.load() if _is_sound(one) else []
+    except UsageFault as fault:
+        log.warning("an older version of the stored game %s can't be loaded: %s", one.game, fault)
+        return None
+    return next((spec for spec in specs if spec.name == one.game), None)
+
+
+def _is_sound(one: GameCode) -> bool:
+    if one.source.digest == one.digest:
+        return True
+    log.warning("the stored game %s is damaged, and is not loaded: restore a backup", one.game)
+    return False
 
 
 def find_problems(connection: Connection) -> Iterator[str]:

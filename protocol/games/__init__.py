@@ -12,7 +12,7 @@ is marked with `clear_on_registration`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pkgutil import get_data, resolve_name
 from typing import Any, Protocol, TypeVar
@@ -40,8 +40,10 @@ class CachedFunction(Protocol):
 CachedT = TypeVar("CachedT", bound=CachedFunction)
 _dependent_functions: list[CachedFunction] = []
 """The functions whose results depend on the registry."""
+_former_rules: dict[tuple[str, str], Callable[[], GameSpec | None]] = {}
+"""The functions that load the specs of former rules, by name and digest."""
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
-_shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
+_shared_games: WeakValueDictionary[tuple[str, str, bytes], Game[Any, Any]] = WeakValueDictionary()
 
 
 @cache
@@ -79,7 +81,25 @@ def register_game(spec: GameSpec) -> None:
 def remove_game(name: str) -> None:
     """Remove a game that is not built in. Matches that have begun keep its rules."""
     del _other_specs()[name]
+    for key in [key for key in _former_rules if key[0] == name]:
+        del _former_rules[key]
     _clear_caches()
+
+
+def register_former_rules(name: str, digest: str, load: Callable[[], GameSpec | None]) -> None:
+    """Add other rules of a game, with this digest, for the records of its old matches. `load` returns their spec, or
+    None if they can't be loaded.
+    """
+    _former_rules[name, digest] = load
+
+
+def rules_spec(name: str, digest: str) -> GameSpec:
+    """Return the description of a game with the rules of this digest if they are here, otherwise with the rules by
+    which it is played now. Raise `UnknownGame`.
+    """
+    spec = game_spec(name)
+    load = None if digest in ("", spec.digest) else _former_rules.get((name, digest))
+    return (load and load()) or spec
 
 
 def clear_on_registration(function: CachedT) -> CachedT:
@@ -179,11 +199,12 @@ def default_preset(name: str) -> str:
     return next(iter(game_class(name).presets))
 
 
-def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
-    """Return a game under a config; without one, under its default preset. Raise `UnknownGame` or `BadConfig` if the
-    name or the config is invalid.
+def load_game(name: str, config: Mapping[str, Any] | None = None, digest: str = "") -> Game[Any, Any]:
+    """Return a game under a config; without one, under its default preset. It has the rules with this digest, if one is
+    given and they are here (`rules_spec`). Raise `UnknownGame` or `BadConfig` if the name or the config is invalid.
     """
-    return game_class(name)(config or {"preset": default_preset(name)})
+    rules: type[Game[Any, Any]] = resolve_name(rules_spec(name, digest).rules)
+    return rules(config or {"preset": default_preset(name)})
 
 
 def config_keys(name: str) -> tuple[str, ...]:
@@ -193,12 +214,12 @@ def config_keys(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*load_game(name).config, *game_class(name).late_keys)))
 
 
-def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
+def shared_game(game: str, config: Mapping[str, Any], digest: str = "") -> Game[Any, Any]:
     """Return a game under a config, like `load_game`, but the same object for all matches with an equal config. A large
     map is then read and held only once. Raise `UnknownGame` or `BadConfig` if `load_game` does.
     """
-    key = game, _pack(config)
+    key = game, digest, _pack(config)
     rules = _shared_games.get(key)
     if rules is None:
-        rules = _shared_games[key] = load_game(game, config)
+        rules = _shared_games[key] = load_game(game, config, digest)
     return rules

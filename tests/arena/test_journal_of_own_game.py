@@ -15,6 +15,7 @@ from arena.host.journal import Journal
 from arena.replay.verify import Verification, verify_record
 from arena.store.result_queries import record_of
 from own_game_records import DIGEST, known, play_on, table_of
+from protocol.games import game_spec, register_former_rules
 from protocol.messages import Player, RulesStamp
 from referee import record_reader
 from referee.effects import Reconnect
@@ -56,6 +57,16 @@ async def test_a_match_goes_on_with_the_rules_that_it_began_with(journal: Journa
         for seat in table.seats:
             table.send(Reconnect(seat))
         assert verify_record(play_on(table).record()) == Verification()
+
+
+async def test_a_match_goes_on_with_the_former_rules_that_it_began_with(journal: Journal) -> None:
+    with known("pig"):
+        former = game_spec("pig")
+    with known("pig", version="2", digest="cd" * 32):
+        register_former_rules("pig", former.digest, lambda: former)
+        ((match, _, opened),) = await recover_matches(journal, HANDLER)
+        opened.close()
+        assert match.ply == 6
 
 
 @pytest.mark.parametrize(
