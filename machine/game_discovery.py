@@ -19,6 +19,8 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
+from msgspec import Struct
+
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import game_spec, is_known_game, register_game
@@ -34,6 +36,15 @@ GAME_FILE_SUFFIX = ".py"
 """The end of the name of a file with a game. On a command line, a word with this end is a file and not a game."""
 _MODULE_PREFIX = "brought_games_"
 """The start of the names of the modules that are made of files."""
+
+
+class GameSource(Struct, frozen=True, kw_only=True):
+    """The source of a game of a file: the text of the file, and the SHA-256 of its bytes in hexadecimal."""
+
+    game: str
+    version: str
+    digest: str
+    source: str
 
 
 class GameFileFault(UsageFault):
@@ -153,6 +164,29 @@ def line_of(file: Path, exc: BaseException) -> int | None:
         if lines:
             return lines[-1]
     return None
+
+
+def read_source(game: str) -> GameSource:
+    """Return the source of the file of a game. Raise `UsageFault` if the game is not of a file, or if the file has
+    changed since this process loaded it.
+    """
+    spec = game_spec(game)
+    if not spec.room.startswith(_MODULE_PREFIX):
+        raise UsageFault(
+            f"{game} is not a game of a file, whose source can be told: it belongs to an installed package"
+        )
+    file = Path(str(sys.modules[spec.room].__file__))
+    try:
+        source = file.read_bytes()
+    except OSError as exc:
+        raise UsageFault(f"the source of {game} can't be read: {exc.strerror}") from exc
+    if hashlib.sha256(source).hexdigest() != spec.digest:
+        raise UsageFault(f"the source of {game} has changed since the arena loaded it: the arena has to be restarted")
+    try:
+        text = source.decode()
+    except UnicodeDecodeError as exc:
+        raise UsageFault(f"the source of {game} is not text in UTF-8") from exc
+    return GameSource(game=game, version=spec.version, digest=spec.digest, source=text)
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from bots.client.loading import find_entry_point, make_bot
 from bots.client.settings import read_integer
 from bots.reference.random_bot import RandomBot
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, parse_bot_spec
-from protocol.errors import UsageFault
 from protocol.games import clear_on_registration, game_names, game_spec, is_in_package, load_game
 from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
@@ -95,10 +94,8 @@ class Level(Bot):
         self._random = RandomBot(name)
 
     def check_game(self, game: Game[Any, Any]) -> None:
-        if (self._own_mixture or find_mixture(game.name, game.pool)) is None:
-            raise UsageFault(
-                f"{self.name} does not play {game.name}: levels are fitted only for {', '.join(self.games)}"
-            )
+        if self._own_mixture is None:
+            super().check_game(game)
         self._strong_bot_for(game).check_game(game)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
@@ -22,6 +23,7 @@ from machine.game_discovery import (
     GameFileFault,
     add_game_file,
     find_specs,
+    read_source,
     resolve_game,
 )
 from protocol.errors import BadConfig, UsageFault
@@ -264,3 +266,26 @@ def test_the_clients_wheel_has_what_loads_games_of_files_and_none_of_them(race: 
     names = zipfile.ZipFile(io.BytesIO(build_client_wheel().content)).namelist()
     assert {"machine/game_discovery.py", "protocol/games/turn_game.py"} <= set(names)
     assert not [name for name in names if "race" in name]
+
+
+def test_the_source_of_a_file_is_told_while_it_is_that_which_was_loaded(race: Path) -> None:
+    assert resolve_game(str(race)) == "race"
+    content = race.read_bytes()
+    told = read_source("race")
+    assert (told.game, told.version, told.source.encode()) == ("race", "1", content)
+    assert told.digest == game_spec("race").digest == hashlib.sha256(content).hexdigest()
+    race.write_bytes(content + b"\n")
+    with pytest.raises(UsageFault, match="the source of race has changed since the arena loaded it: the arena has to"):
+        read_source("race")
+    race.unlink()
+    with pytest.raises(UsageFault, match="the source of race can't be read: No such file or directory"):
+        read_source("race")
+
+
+def test_the_source_of_a_game_that_is_no_file_or_no_text_is_refused(race: Path) -> None:
+    with pytest.raises(UsageFault, match="nim is not a game of a file, whose source can be told: it belongs to an"):
+        read_source("nim")
+    race.write_bytes(b"# coding: latin-1\n# \xe9\n" + race.read_bytes())
+    assert resolve_game(str(race)) == "race"
+    with pytest.raises(UsageFault, match="the source of race is not text in UTF-8"):
+        read_source("race")
