@@ -45,7 +45,7 @@ def format_move(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
     as JSON.
     """
     try:
-        return rules.notation(rules.decode_move(move))
+        return rules.notation_of_event(move)
     except MalformedMove:
         return json.dumps(move)
 

@@ -439,6 +439,14 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     def draw_board(self, state: TurnState) -> str:
         return self.turn_game.draw(state.state)
 
+    def describe_event(self, event: Event) -> str:
+        if event.seat != CHANCE or event.move is None:
+            return ""
+        outcome, among = event.move["outcome"], event.move["of"]
+        if outcome is None:
+            return "a hidden outcome"
+        return f"outcome {outcome + 1} of {among if isinstance(among, int) else len(among)}"
+
     def notation(self, move: M) -> str:
         return self.turn_game.notation(move)
 

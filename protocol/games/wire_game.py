@@ -129,7 +129,7 @@ class WireGame(Game[WireState, Mapping[str, Any]]):
 
 
 def _draw_field(key: str, value: Any) -> list[str]:
-    if isinstance(value, list) and value and all(isinstance(row, (list, str)) for row in value):
+    if isinstance(value, (list, tuple)) and value and all(isinstance(row, (list, tuple, str)) for row in value):
         return [f"{key}:", *(f"  {_write(row) or '.'}" for row in value)]
     return [f"{key}: {_write(value)}"]
 
@@ -138,7 +138,7 @@ def _write(value: Any) -> str:
     """Return a value of a message as people write it: a list of simple values without brackets, else JSON."""
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and not any(isinstance(one, (list, dict)) for one in value):
+    if isinstance(value, (list, tuple)) and not any(isinstance(one, (list, tuple, dict)) for one in value):
         return " ".join("-" if one is None else str(one) for one in value)
     return json.dumps(value)
 

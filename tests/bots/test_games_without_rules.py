@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from arena.commands.watch import MatchDisplay
 from bots.agents.answers import describe_games, describe_match
 from bots.agents.page import PageClient
 from bots.agents.replays import read_replay
@@ -338,6 +339,20 @@ def test_an_agent_is_told_that_only_the_arena_has_the_rules() -> None:
         "connect4: only the arena has the rules: its page has them at /rules, and look lists your legal moves\n"
         "Write a move like one that look lists."
     )
+
+
+def test_a_match_is_watched_by_the_states_that_the_arena_tells(capsys: pytest.CaptureFixture[str]) -> None:
+    arena = Arena(PIG)
+    arena._play({"move": "roll"})
+    turn = arena.turn()
+    assert turn is not None
+    display = MatchDisplay(arena.start(None))
+    display.show_turn(turn)
+    shown = capsys.readouterr().out
+    assert "0  mine: roll, 60.0 s left\n" in shown
+    assert '1  chance: {"outcome":' in shown
+    assert "\nscores: 0 0\n" in shown
+    assert shown.endswith("mine is to move\n")
 
 
 def test_chance_of_which_nothing_can_be_said_is_not_told() -> None:

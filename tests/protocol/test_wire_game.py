@@ -18,7 +18,16 @@ from protocol.games.wire_game import WireGame, load_client_game
 GAME = WireGame("connect4", {"columns": 7})
 RULES = CONNECT_FOUR.rules({})
 WIRE = RULES.encode_state(RULES.initial(Dice(b"", 0))[0])
-KNOWN_NAMES = {"to_move", "ply", "encode_state", "decode_state", "encode_move", "decode_move", "draw_board", "notation"}
+KNOWN_NAMES = {
+    "to_move",
+    "ply",
+    "encode_state",
+    "decode_state",
+    "encode_move",
+    "decode_move",
+    "draw_board",
+    "notation",
+} | {"notation_of_event"}
 
 
 def test_a_client_has_a_game_by_its_rules_and_without_them_as_messages_carry_it() -> None:
