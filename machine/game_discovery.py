@@ -25,7 +25,7 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import game_spec, is_known_game, register_game
 from protocol.games.base import Game
-from protocol.games.spec import GameSpec
+from protocol.games.spec import EvaluationSpec, GameSpec
 from protocol.games.turn_game import RulesError, TurnGame
 
 GAME_FILES_VARIABLE = "ARENA_GAME_FILES"
@@ -34,6 +34,10 @@ GAME_ENTRY_POINT_GROUP = "bot_arena.games"
 """The group of entry points in which packages offer games."""
 GAME_FILE_SUFFIX = ".py"
 """The end of the name of a file with a game. On a command line, a word with this end is a file and not a game."""
+OWN_EVALUATION = "own"
+"""The name of the evaluation that the author of a `TurnGame` wrote, for the setting `eval` of searches."""
+EVALUATION_FACTOR = 900_000.0
+"""The value of a state that is evaluated as 1, in a search where a win is worth 1,000,000."""
 _MODULE_PREFIX = "brought_games_"
 """The start of the names of the modules that are made of files."""
 
@@ -230,7 +234,18 @@ def _spec_of(module: ModuleType, kind: type[Any], file: Path) -> GameSpec:
         summary_document=f"{file.stem}.txt",
         board=f"{file.stem}.js" if file.with_suffix(".js").is_file() else None,
         styles=(f"{file.stem}.css",) if file.with_suffix(".css").is_file() else (),
+        **_evaluation_of(kind),
     )
+
+
+def _evaluation_of(kind: type[Any]) -> dict[str, Any]:
+    """Return the fields of a spec for the author's evaluation of states; none if the game has no evaluation."""
+    if not issubclass(kind, TurnGame) or kind.evaluate is TurnGame.evaluate:
+        return {}
+    return {
+        "evaluations": {OWN_EVALUATION: EvaluationSpec("protocol.games.turn_game:evaluate_state")},
+        "value_scale": {"evaluation_factor": EVALUATION_FACTOR},
+    }
 
 
 def installed_specs() -> Sequence[GameSpec]:
@@ -245,7 +260,7 @@ def installed_specs() -> Sequence[GameSpec]:
             raise UsageFault(f"the installed game {entry.name} can't be loaded: {type(exc).__name__}: {exc}") from exc
         if isinstance(found, type) and issubclass(found, (Game, TurnGame)):
             path = f"{found.__module__}:{found.__qualname__}{'.rules' if issubclass(found, TurnGame) else ''}"
-            specs.append(GameSpec(name=found.name, room=found.__module__, rules=path))
+            specs.append(GameSpec(name=found.name, room=found.__module__, rules=path, **_evaluation_of(found)))
         else:
             specs += found
     return specs

@@ -224,6 +224,13 @@ class TurnGame(Generic[S, M]):
             state = self.chances(state)[0][1]
         return state
 
+    def evaluate(self, state: S, seat: int) -> float:
+        """Return how good an unfinished state is for a seat: more than −1, which is lost, and less than 1, which is
+        won. The searches `alphabeta`, `minimax` and `greedy` look only some moves ahead, and count every unfinished
+        state as a draw without this method. `uct` does not need it.
+        """
+        raise NotImplementedError
+
     def features(self, state: S, seat: int) -> Sequence[float]:
         """Return the state, as a seat has `seen` it, in numbers from 0 to 1 for learners: always as many. A game with a
         `grid` and `marks` needs no features.
@@ -499,6 +506,12 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         types = _types(self.rules_class)
         assert types is not None  # checked when the class was defined
         return types
+
+
+def evaluate_state(rules: Game[Any, Any], state: TurnState, seat: int) -> float:
+    """Return the author's evaluation of an unfinished state of a `TurnGame` for a seat."""
+    assert isinstance(rules, TurnRules)
+    return rules.turn_game.evaluate(state.state, seat)
 
 
 def _draw(dice: Dice, outcomes: Sequence[tuple[int, Any]]) -> int:

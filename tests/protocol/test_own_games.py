@@ -16,6 +16,8 @@ from arena.commands.try_bots import TryOptions
 from arena.web.client_wheel import build_client_wheel
 from arena.web.drawings import draw
 from arena.web.room_files import describe_games, is_served, list_room_files
+from bots.evaluation import load_evaluation, names_of
+from bots.search import star1
 from commands import REPOSITORY, call
 from example_games import EXAMPLES
 from machine.game_discovery import (
@@ -27,7 +29,8 @@ from machine.game_discovery import (
     resolve_game,
 )
 from protocol.errors import BadConfig, UsageFault
-from protocol.games import game_class, game_names, game_spec, is_known_game, remove_game
+from protocol.games import game_class, game_names, game_spec, is_known_game, load_game, remove_game
+from protocol.games.base import NO_DICE
 
 CONNECT_FOUR = EXAMPLES / "connect4.py"
 DOCUMENT = (REPOSITORY / "docs" / "own-game.md").read_text("utf-8")
@@ -289,3 +292,76 @@ def test_the_source_of_a_game_that_is_no_file_or_no_text_is_refused(race: Path) 
     assert resolve_game(str(race)) == "race"
     with pytest.raises(UsageFault, match="the source of race is not text in UTF-8"):
         read_source("race")
+
+
+MISSPELLED = """
+    tilte = "Race"
+
+    def grids(self, state):
+        return None
+
+    def numbers_left(self, state):
+        return self.last - state.number
+
+    def _helper(self):
+        return None
+"""
+
+
+def test_a_name_that_the_contract_does_not_know_and_nothing_uses_is_warned_of(race: Path) -> None:
+    race.write_text(race.read_text() + MISSPELLED)
+    checked = call("arena", "game", "check", str(race), "--games", "2")
+    first = race.read_text().splitlines().index('    tilte = "Race"') + 1
+    assert checked.code == 0
+    assert checked.out.startswith("race/classic: 2 random games keep the contract")
+    assert checked.err.splitlines() == [
+        f"arena: race.py, line {first}: nothing uses Race.tilte, which the contract does not have; perhaps it should "
+        "be title",
+        f"arena: race.py, line {first + 2}: nothing uses Race.grids, which the contract does not have; perhaps it "
+        "should be grid",
+        f"arena: race.py, line {first + 5}: nothing uses Race.numbers_left, which the contract does not have",
+    ]
+
+
+def test_a_name_that_the_file_uses_is_not_warned_of(race: Path) -> None:
+    helper = "    def steps(self) -> tuple[int, ...]:\n        return (1, 2, 3)\n"
+    race.write_text(race.read_text().replace("in (1, 2, 3) if", "in self.steps() if") + "\n" + helper)
+    checked = call("arena", "game", "check", str(race), "--games", "2")
+    assert (checked.code, checked.err) == (0, "")
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.stem)
+def test_the_examples_are_checked_without_a_warning(file: Path) -> None:
+    assert call("arena", "game", "check", str(file), "--games", "1")[::2] == (0, "")
+
+
+EVALUATED = """
+    def evaluate(self, state: RaceState, seat: int) -> float:
+        return {value}
+"""
+
+
+@pytest.mark.parametrize("value", ["1", "-1.0", "None"])
+def test_an_evaluation_that_is_no_number_between_loss_and_win_is_named(race: Path, value: str) -> None:
+    race.write_text(race.read_text() + EVALUATED.format(value=value))
+    line = race.read_text().splitlines().index("    def evaluate(self, state: RaceState, seat: int) -> float:") + 1
+    checked = call("arena", "game", "check", str(race), "--games", "1")
+    assert (checked.code, checked.out) == (1, "")
+    assert checked.err == (
+        f"arena: race.py, line {line}: evaluate returns {value} for seat 0: a number between -1 and 1\n"
+    )
+
+
+def test_searches_look_only_some_moves_ahead_by_the_evaluation_of_the_author(race: Path) -> None:
+    """A number from which 21 is a multiple of four away is lost for who moves from it."""
+    good = "(0.5 if seat != state.seat else -0.5) if (self.last - state.number) % 4 == 0 else 0.0"
+    race.write_text(race.read_text() + EVALUATED.format(value=good))
+    assert resolve_game(str(race)) == "race"
+    assert names_of("race") == ("own", "none")
+    rules = load_game("race", {"last": 100})
+    state = rules.decode_state({"number": 42, "seat": 1, "to_move": 1, "ply": 9})
+    evaluate = load_evaluation("race")
+    found = star1(rules, state, depth=1, evaluate=evaluate)
+    assert (found.move, found.value) == (2, 450_000)
+    assert evaluate(rules, rules.apply(state, 2, NO_DICE)[0], 0) == -0.5
+    assert star1(rules, state, depth=1, evaluate=load_evaluation("race", "none")).value == 0
