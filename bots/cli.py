@@ -61,7 +61,7 @@ def run_bot(
     ] = None,
     token: Annotated[str | None, typer.Option(help="The bot's token; else a saved or new one [ARENA_TOKEN].")] = None,
     name: Annotated[str | None, typer.Option(help="The name to play under [ARENA_BOT].")] = None,
-    game: Annotated[str | None, typer.Option(help="The game to seek [ARENA_GAME].")] = None,
+    game: Annotated[str | None, typer.Option(help="The game to seek, or FILE.py with its rules [ARENA_GAME].")] = None,
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="A preset of the game; --config changes single keys of it.")
     ] = None,
@@ -88,6 +88,7 @@ def run_bot(
     from bots.client.loading import choose_settings, find_entry_point
     from bots.client.run import play
     from bots.client.settings import PartialSettings, read_config, read_pairs
+    from machine.game_discovery import resolve_game
     from protocol.bot_launch import parse_bot_spec
 
     given = PartialSettings(
@@ -95,7 +96,7 @@ def run_bot(
         hosts=hosts,
         token=token,
         name=name,
-        game=game,
+        game=None if game is None else resolve_game(game),
         config=read_config(config or (), preset),
         matches=matches,
         slots=slots,

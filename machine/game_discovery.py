@@ -38,6 +38,8 @@ OWN_EVALUATION = "own"
 """The name of the evaluation that the author of a `TurnGame` wrote, for the setting `eval` of searches."""
 EVALUATION_FACTOR = 900_000.0
 """The value of a state that is evaluated as 1, in a search where a win is worth 1,000,000."""
+MAX_DEMO_NAME_CHARS = 24
+"""Maximum number of characters of a game's name in the name of its bot of a demo server."""
 _MODULE_PREFIX = "brought_games_"
 """The start of the names of the modules that are made of files."""
 
@@ -234,8 +236,19 @@ def _spec_of(module: ModuleType, kind: type[Any], file: Path) -> GameSpec:
         summary_document=f"{file.stem}.txt",
         board=f"{file.stem}.js" if file.with_suffix(".js").is_file() else None,
         styles=(f"{file.stem}.css",) if file.with_suffix(".css").is_file() else (),
+        demo_bot=_demo_bot_of(kind),
         **_evaluation_of(kind),
     )
+
+
+def _demo_bot_of(kind: type[Any]) -> str:
+    """Return the bot of a demo server that seeks matches of a game: `uct`, or `random` in a game that `uct` does not
+    play, because what it hides can't be drawn.
+    """
+    can_guess = issubclass(kind, TurnGame) and kind.guess is not TurnGame.guess
+    if kind.hidden and not can_guess:
+        return f"{kind.name[:MAX_DEMO_NAME_CHARS]}-random=random"
+    return f"{kind.name[:MAX_DEMO_NAME_CHARS]}-uct=uct:sims=100"
 
 
 def _evaluation_of(kind: type[Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import msgspec
 
 from bots.agents.page import PageClient, PageError, check_page
 from bots.client.settings import check_url
-from machine.game_discovery import GAME_FILES_VARIABLE, GameSource
+from machine.game_discovery import GameSource
 from machine.terminal import say
 from protocol.display import escape_unprintable
 from protocol.errors import UsageFault, os_errors_as
@@ -25,8 +25,7 @@ def get_game(url: str, name: str, to: Path | None) -> None:
         _write(file, found.source.encode())
     version = escape_unprintable(found.version)
     say(f"{file}: the rules of {name}, version {version}, SHA-256 {found.digest}")
-    say("It is a program of the arena's operator: read it before you use it. Bots know it by the variable")
-    say(f"{GAME_FILES_VARIABLE}={file}")
+    say(f"It is a program of the arena's operator: read it before you use it, as in arena-bot run uct --game {file}")
 
 
 def fetch_source(url: str, name: str) -> GameSource:

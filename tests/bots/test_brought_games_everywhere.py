@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from arena.replay.grading import can_estimate, grade_match
 from arena.web.grading import ESTIMATE_METHOD, grading_method
 from bots import play
+from bots.agents.answers import describe_games
 from bots.analysis.estimator import UctMoveEvaluator
+from bots.client import turn_text
 from bots.client.loading import find_entry_point, make_bot
+from bots.commands.pipe import encode_turn, parse_answer
+from bots.reference.human import format_turn, read_move
 from bots.reference.level_bot import Level, find_mixture
 from example_games import CONNECT_FOUR, EXAMPLES, ONE_CARD, PIG, TWENTY_ONE
 from machine.exact.graders import unit_of
@@ -20,6 +26,7 @@ from protocol.bot_launch import MAX_LEVEL
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import NO_DICE
+from protocol.messages import Player
 from referee.in_process import MoveEvaluation
 from registered_games import registered
 from turns import play as played_out
@@ -108,3 +115,29 @@ def test_a_match_of_it_is_graded_by_estimates(name: str, config: dict[str, int])
     assert grades.estimate == "uct, 80 simulations a move"
     assert grades.moves
     assert {move.seat for move in grades.moves} == {0}
+
+
+def test_a_language_model_is_told_how_to_write_a_move_and_which_presets_there_are() -> None:
+    told = {about.game: about for about in describe_games(NAMES).games}
+    assert {name: about.how_to_move for name, about in told.items()} == {
+        "connect4": "1",
+        "pig": "roll",
+        "onecard": "check",
+        "twentyone": "1",
+    }
+    assert [(one.preset, one.seats) for one in told["twentyone"].presets] == [("classic", 3)]
+    assert told["pig"].rules == "Roll as often as you dare; a one costs you the points of this turn."
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_person_and_a_program_get_its_turns(name: str) -> None:
+    rules = load_game(name)
+    asked = turn(rules, rules.first_turn)  # type: ignore[attr-defined]
+    asked = replace(asked, players=[Player(bot=f"bot-{seat}") for seat in range(rules.seats)])
+    assert rules.draw_board(asked.position) in format_turn(asked)
+    for legal in asked.legal:
+        assert read_move(asked, turn_text.format_move(rules, legal)) == legal
+        answered = parse_answer(msgspec.json.encode(legal), asked)
+        assert answered is not None
+        assert answered.move == legal
+    assert encode_turn(asked).startswith(b'{"type":"turn","legal":[{"move":')

@@ -32,8 +32,7 @@ def test_the_rules_are_written_to_a_file_and_their_digest_is_shown(answer: dict[
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines() == [
         f"pig.py: the rules of pig, version 1, SHA-256 {TOLD['digest']}",
-        "It is a program of the arena's operator: read it before you use it. Bots know it by the variable",
-        "ARENA_GAME_FILES=pig.py",
+        "It is a program of the arena's operator: read it before you use it, as in arena-bot run uct --game pig.py",
     ]
     assert Path("pig.py").read_text("utf-8") == SOURCE
     assert call("arena-bot", "game", "get", url, "pig", "--to", "other.py").code == 0

@@ -12,11 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from arena.builtin_bots import make_demo_bots
 from arena.commands.try_bots import TryOptions
 from arena.web.client_wheel import build_client_wheel
 from arena.web.drawings import draw
 from arena.web.room_files import describe_games, is_served, list_room_files
+from bots.client.options import read_command_line
+from bots.client.settings import merge_settings
 from bots.evaluation import load_evaluation, names_of
+from bots.reference.random_bot import RandomBot
 from bots.search import star1
 from commands import REPOSITORY, call
 from example_games import EXAMPLES
@@ -365,3 +369,33 @@ def test_searches_look_only_some_moves_ahead_by_the_evaluation_of_the_author(rac
     assert (found.move, found.value) == (2, 450_000)
     assert evaluate(rules, rules.apply(state, 2, NO_DICE)[0], 0) == -0.5
     assert star1(rules, state, depth=1, evaluate=load_evaluation("race", "none")).value == 0
+
+
+def test_a_demo_server_has_a_bot_that_seeks_matches_of_it(race: Path) -> None:
+    add_game_file(race)
+    add_game_file(EXAMPLES / "onecard.py")
+    silent = race.with_name("silent.py")
+    silent.write_text(
+        race.read_text().replace('"race"', '"a-game-with-quite-a-long-name"')
+        + "    hidden = True\n    def seen(self, state, seat):\n        return state\n"
+    )
+    add_game_file(silent)
+    bots = {bot.name: bot.command for bot in make_demo_bots() if "--game" in bot.command}
+    seeking = {command[command.index("--game") + 1]: name for name, command in bots.items()}
+    assert (seeking["race"], seeking["onecard"]) == ("race-uct", "onecard-uct")
+    assert seeking["a-game-with-quite-a-long-name"] == "a-game-with-quite-a-long-random"
+
+
+def test_a_bot_gets_the_rules_by_the_file_on_its_command_line(race: Path) -> None:
+    given = read_command_line(RandomBot("mine"), ["--game", str(race), "--config", "last=9"])
+    settings = merge_settings(given)
+    assert (settings.game, settings.config) == ("race", {"last": 9})
+    with pytest.raises(UsageFault, match="race: last is 1: it must be an integer from 5 to 100"):
+        merge_settings(read_command_line(RandomBot("mine"), ["--game", "race", "--config", "last=1"]))
+    with pytest.raises(UsageFault, match=r"the game .*nowhere.py can't be read: No such file or directory"):
+        read_command_line(RandomBot("mine"), ["--game", "nowhere.py"])
+    compared = call("arena-bot", "compare", str(race), "--set", "last=5")
+    assert (compared.code, compared.out.splitlines()[0]) == (0, "race, the whole game")
+    refused = call("arena-bot", "run", "greedy", "--game", "nowhere.py")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.endswith("nowhere.py can't be read: No such file or directory\n")
