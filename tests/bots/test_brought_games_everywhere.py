@@ -92,12 +92,12 @@ def test_a_move_that_misses_a_win_gives_something_away() -> None:
 
 
 def test_a_move_is_judged_by_what_its_seat_could_see_and_in_payoffs() -> None:
-    """To fold the best card wins nothing, whatever card the other has."""
+    """Seat 0 has the queen and can't see that the other has the jack, so a call wins or loses two."""
     rules = load_game("onecard")
-    king = next(after for _, after in rules.chance_outcomes(rules.state_before_deal()) if after.state.cards[0] == 2)
-    bet = rules.apply(rules.apply(king, "check", NO_DICE)[0], "bet", NO_DICE)[0]
+    queen = next(after for _, after in rules.chance_outcomes(rules.state_before_deal()) if after.state.cards == (1, 0))
+    bet = rules.apply(rules.apply(queen, "check", NO_DICE)[0], "bet", NO_DICE)[0]
     found = UctMoveEvaluator(rules, 400, "s").evaluate_move(bet, "fold", 3)
-    assert (found.best, found.best_value, found.value) == ("call", 2, -1)
+    assert (found.best, found.best_value, found.value) == ("call", pytest.approx(0, abs=0.4), -1)
     assert unit_of(rules) == "points"
 
 

@@ -271,7 +271,7 @@ def test_a_server_refuses_a_setting_that_is_no_file_of_a_game(tmp_path: Path) ->
 def test_the_clients_wheel_has_what_loads_games_of_files_and_none_of_them(race: Path) -> None:
     add_game_file(race)
     names = zipfile.ZipFile(io.BytesIO(build_client_wheel().content)).namelist()
-    assert {"machine/game_discovery.py", "protocol/games/turn_game.py"} <= set(names)
+    assert {"machine/game_discovery.py", "protocol/games/turn_game.py", "protocol/games/wire_game.py"} <= set(names)
     assert not [name for name in names if "race" in name]
 
 
