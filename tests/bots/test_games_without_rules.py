@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -140,6 +141,13 @@ def test_a_bot_plays_a_whole_match_on_the_legal_moves_that_it_is_told(game: type
         arena.events.clear()
         effects = talk.receive(turn, 0.0)
     assert moves > 1 or game is ONE_CARD
+
+
+def test_where_the_arena_lists_a_part_of_the_moves_one_of_them_is_played_and_others_may_be_typed() -> None:
+    turn = replace(choice(CONNECT_FOUR), options={"columns": 7}, legal=[{"move": 2}, {"move": 5}])
+    assert RandomBot("mine").choose(turn) in turn.legal
+    assert read_move(turn, '{"move": 7}') == {"move": 7}
+    assert "and others, like 2" in format_turn(turn)
 
 
 class Asking(Bot):
