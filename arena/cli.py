@@ -308,7 +308,7 @@ def _require_option(game: str | None) -> str:
 @app.command(rich_help_panel=DEVELOPERS_HEADING)
 def doctor(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The command that starts the bot.")],
-    game: Annotated[str | None, typer.Option(help="The game to play if the bot seeks none.")] = None,
+    game: Annotated[str | None, typer.Option(help="The game, or FILE.py, to play if the bot seeks none.")] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="CASE", help="Run only this case.")] = None,
     log: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the bot's output to this file.")] = None,
     to_json: Json = False,

@@ -6,6 +6,7 @@ Each command imports the modules that it needs when it is run.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -60,7 +61,7 @@ def run_bot(
     ] = None,
     token: Annotated[str | None, typer.Option(help="The bot's token; else a saved or new one [ARENA_TOKEN].")] = None,
     name: Annotated[str | None, typer.Option(help="The name to play under [ARENA_BOT].")] = None,
-    game: Annotated[str | None, typer.Option(help="The game to seek [ARENA_GAME].")] = None,
+    game: Annotated[str | None, typer.Option(help="The game to seek, or FILE.py with its rules [ARENA_GAME].")] = None,
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="A preset of the game; --config changes single keys of it.")
     ] = None,
@@ -87,6 +88,7 @@ def run_bot(
     from bots.client.loading import choose_settings, find_entry_point
     from bots.client.run import play
     from bots.client.settings import PartialSettings, read_config, read_pairs
+    from machine.game_discovery import resolve_game
     from protocol.bot_launch import parse_bot_spec
 
     given = PartialSettings(
@@ -94,7 +96,7 @@ def run_bot(
         hosts=hosts,
         token=token,
         name=name,
-        game=game,
+        game=None if game is None else resolve_game(game),
         config=read_config(config or (), preset),
         matches=matches,
         slots=slots,
@@ -152,6 +154,32 @@ def _add_command(name: str, users: str, about: str) -> None:
         alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
         alone.command()(resolve_name(f"bots.commands.{name}:{name}"))
         command_line.run_command(alone, context.args, f"arena-bot {name}")
+
+
+_games = typer.Typer(
+    help="Fetch the rules of a game that an arena brought.", rich_markup_mode=None, pretty_exceptions_enable=False
+)
+app.add_typer(_games, name="game", rich_help_panel=PLAYERS)
+
+
+@_games.callback()
+def _group() -> None:
+    """Fetch the rules of a game that an arena brought."""
+
+
+@_games.command("get")
+def get_game(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The arena's page, http://…, or the arena, ws://…")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the game.")],
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write [NAME.py].")] = None,
+) -> None:
+    """Write the rules of a game that an arena brought to a file, without running them.
+
+    The file is a program of the arena's operator: read it before you use it.
+    """
+    from bots.commands.game_get import get_game
+
+    get_game(url, name, to)
 
 
 _add_command("mcp", PLAYERS, "Let a language model play, by the Model Context Protocol.")

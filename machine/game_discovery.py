@@ -20,11 +20,13 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
+from msgspec import Struct
+
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import game_names, game_spec, is_known_game, register_game, remove_game
 from protocol.games.base import Game
-from protocol.games.spec import GameSpec
+from protocol.games.spec import EvaluationSpec, GameSpec
 from protocol.games.turn_game import RulesError, TurnGame
 from protocol.pools import FIRST_VERSION, VERSION_DESCRIPTION, is_rules_version
 
@@ -34,8 +36,23 @@ GAME_ENTRY_POINT_GROUP = "bot_arena.games"
 """The group of entry points in which packages offer games."""
 GAME_FILE_SUFFIX = ".py"
 """The end of the name of a file with a game. On a command line, a word with this end is a file and not a game."""
+OWN_EVALUATION = "own"
+"""The name of the evaluation that the author of a `TurnGame` wrote, for the setting `eval` of searches."""
+EVALUATION_FACTOR = 900_000.0
+"""The value of a state that is evaluated as 1, in a search where a win is worth 1,000,000."""
+MAX_DEMO_NAME_CHARS = 24
+"""Maximum number of characters of a game's name in the name of its bot of a demo server."""
 _MODULE_PREFIX = "brought_games_"
 """The start of the names of the modules that are made of files."""
+
+
+class GameSource(Struct, frozen=True, kw_only=True):
+    """The source of a game of a file: the text of the file, and the SHA-256 of its bytes in hexadecimal."""
+
+    game: str
+    version: str
+    digest: str
+    source: str
 
 
 class GameFileFault(UsageFault):
@@ -183,6 +200,28 @@ def line_of(file: Path, exc: BaseException) -> int | None:
     return None
 
 
+def read_source(game: str) -> GameSource:
+    """Return the source of the file of a game. Raise `UsageFault` if the game is not of a file, or if the file has
+    changed since this process loaded it.
+    """
+    spec = game_spec(game)
+    if not is_from_file(spec):
+        raise UsageFault(
+            f"{game} is not a game of a file, whose source can be told: it belongs to an installed package"
+        )
+    try:
+        source = file_of_game(game).read_bytes()
+    except OSError as exc:
+        raise UsageFault(f"the source of {game} can't be read: {exc.strerror}") from exc
+    if hashlib.sha256(source).hexdigest() != spec.digest:
+        raise UsageFault(f"the source of {game} has changed since the arena loaded it: the arena has to be restarted")
+    try:
+        text = source.decode()
+    except UnicodeDecodeError as exc:
+        raise UsageFault(f"the source of {game} is not text in UTF-8") from exc
+    return GameSource(game=game, version=spec.version, digest=spec.digest, source=text)
+
+
 @contextmanager
 def locate_failures() -> Iterator[None]:
     """Turn an exception that the file of a game raises in the block into a `GameFileFault`, with the file and line."""
@@ -229,7 +268,29 @@ def _spec_of(module: ModuleType, kind: type[Any], file: Path) -> GameSpec:
         summary_document=f"{file.stem}.txt",
         board=f"{file.stem}.js" if file.with_suffix(".js").is_file() else None,
         styles=(f"{file.stem}.css",) if file.with_suffix(".css").is_file() else (),
+        demo_bot=_demo_bot_of(kind),
+        **_evaluation_of(kind),
     )
+
+
+def _demo_bot_of(kind: type[Any]) -> str:
+    """Return the bot of a demo server that seeks matches of a game: `uct`, or `random` in a game that `uct` does not
+    play, because what it hides can't be drawn.
+    """
+    can_guess = issubclass(kind, TurnGame) and kind.guess is not TurnGame.guess
+    if kind.hidden and not can_guess:
+        return f"{kind.name[:MAX_DEMO_NAME_CHARS]}-random=random"
+    return f"{kind.name[:MAX_DEMO_NAME_CHARS]}-uct=uct:sims=100"
+
+
+def _evaluation_of(kind: type[Any]) -> dict[str, Any]:
+    """Return the fields of a spec for the author's evaluation of states; none if the game has no evaluation."""
+    if not issubclass(kind, TurnGame) or kind.evaluate is TurnGame.evaluate:
+        return {}
+    return {
+        "evaluations": {OWN_EVALUATION: EvaluationSpec("protocol.games.turn_game:evaluate_state")},
+        "value_scale": {"evaluation_factor": EVALUATION_FACTOR},
+    }
 
 
 def installed_specs() -> Sequence[GameSpec]:
@@ -244,7 +305,15 @@ def installed_specs() -> Sequence[GameSpec]:
             raise UsageFault(f"the installed game {entry.name} can't be loaded: {type(exc).__name__}: {exc}") from exc
         if isinstance(found, type) and issubclass(found, (Game, TurnGame)):
             path = f"{found.__module__}:{found.__qualname__}{'.rules' if issubclass(found, TurnGame) else ''}"
-            found = [GameSpec(name=found.name, room=found.__module__, rules=path, version=found.version)]
+            found = [
+                GameSpec(
+                    name=found.name,
+                    room=found.__module__,
+                    rules=path,
+                    version=found.version,
+                    **_evaluation_of(found),
+                )
+            ]
         specs += [spec if spec.digest else _with_digest(spec) for spec in found]
     return specs
 

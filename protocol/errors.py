@@ -68,6 +68,16 @@ class MissingRules(BadRecord):
     """A record cannot be replayed, because this arena does not have the rules of its game."""
 
 
+class RulesUnavailable(Fault):
+    """Code asked for something that only the rules of a game know, and this machine does not have them."""
+
+    def __init__(self, game: str, what: str) -> None:
+        super().__init__(
+            f"{what} needs the arena's rules of {game}, which this machine does not have: choose from turn.legal by "
+            "turn.state, or fetch the rules with arena-bot game get"
+        )
+
+
 @contextmanager
 def os_errors_as(fault_class: type[Fault], what: str) -> Iterator[None]:
     """Turn an `OSError` in the block into a `fault_class`, whose message says that `what` failed, and why."""

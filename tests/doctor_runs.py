@@ -37,7 +37,11 @@ PATIENT = DoctorTimeouts(
 
 
 def examined(
-    tmp_path: Path, *command: str, only: tuple[str, ...] = (), timeouts: DoctorTimeouts = PATIENT
+    tmp_path: Path,
+    *command: str,
+    only: tuple[str, ...] = (),
+    timeouts: DoctorTimeouts = PATIENT,
+    game: str | None = None,
 ) -> tuple[int, dict[str, Any]]:
     """Return the exit code, and what came of each case by its name. The bot's tokens are kept in `tmp_path`."""
     out = io.StringIO()
@@ -45,7 +49,7 @@ def examined(
     environ = {"XDG_CONFIG_HOME": str(tmp_path), **PATIENT_ENVIRON}
     with as_program(["arena", "doctor"], environ), contextlib.redirect_stdout(out):
         try:
-            examine(command, None, only, tmp_path / "bot.log", to_json=True, timeouts=timeouts)
+            examine(command, game, only, tmp_path / "bot.log", to_json=True, timeouts=timeouts)
         except SystemExit as stop:
             code = stop.code
     assert isinstance(code, int)

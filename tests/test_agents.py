@@ -291,7 +291,9 @@ async def test_an_agent_that_the_arena_refuses_says_why_at_every_call(tmp_path: 
 
 async def test_without_an_arena_a_call_says_so_and_without_a_page_what_to_start_it_with(tmp_path: Path) -> None:
     async with hosting(tmp_path) as served, model(served.url, tmp_path) as agent:
-        assert "names no page: start with --page" in await agent.refusal("find_matches")
+        assert "names no page: give the page's address, as in a browser, with --page" in await agent.refusal(
+            "find_matches"
+        )
     async with model(served.url, tmp_path, "--page", served.url.replace("ws", "http")) as agent:
         assert "no arena answers at" in (await agent.call("look"))["next"]
         assert (await agent.refusal("find_matches")).endswith("Connection refused; give the page's address with --page")

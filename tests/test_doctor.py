@@ -17,6 +17,8 @@ from arena.doctor.timeouts import DoctorTimeouts
 from arena.doctor.websocket_proxy import FROM_ARENA, RecordedMessage, WebSocketProxy
 from commands import FAULTY, REPOSITORY, call, run
 from doctor_runs import PATIENT, QUICK, examined, examined_whole, faults
+from example_games import EXAMPLES
+from protocol.games import remove_game
 from virtual_time import advance
 
 MINE = REPOSITORY / "docs" / "examples" / "mine.py"
@@ -51,6 +53,17 @@ async def test_nobody_waits_for_the_end_of_a_match_that_has_ended_already() -> N
     proxy.wake()
     await advance(SETTLE_DELAY_S)
     assert undoing.done()
+
+
+def test_a_bot_plays_a_brought_game_of_which_it_has_not_the_rules(tmp_path: Path) -> None:
+    try:
+        code, cases = examined(
+            tmp_path, sys.executable, str(MINE), only=("match", "rejected"), game=str(EXAMPLES / "twentyone.py")
+        )
+    finally:
+        remove_game("twentyone")
+    assert (faults(cases), code) == ({}, 0)
+    assert "connected to" in (tmp_path / "bot.log").read_text()
 
 
 def test_a_match_of_three_is_played_too(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from arena.doctor.cases import examine as examine_bot
 from arena.doctor.timeouts import DoctorTimeouts
 from arena.processes.bot_commands import make_startable
 from machine import event_loop
+from machine.game_discovery import resolve_game
 from machine.terminal import say
 from machine.timeouts import scale_timeouts
 from protocol.display import list_choices
@@ -39,7 +40,7 @@ def examine(
 
     Raise `SystemExit` (1) if a case failed, and `Fault` if the bot cannot be examined.
     """
-    played = game or game_names()[0]
+    played = resolve_game(game) if game else game_names()[0]
     game_class(played)
     cases = _select_cases(only)
     timeouts = timeouts or scale_timeouts(DoctorTimeouts())

@@ -15,13 +15,15 @@ from typing import Any
 from msgspec import Struct
 
 from arena.commands.file_watch import run_at_every_save
+from arena.commands.misspelled_names import find_misspelled_names
 from arena.commands.output import print_list
 from machine.game_discovery import GameFileFault, add_game_file, line_of, locate_failures
 from machine.terminal import say
+from protocol.display import short_repr
 from protocol.errors import Fault
 from protocol.games import game_class, load_game
 from protocol.games.base import Game
-from protocol.games.turn_game import TurnRules
+from protocol.games.turn_game import TurnGame, TurnRules, evaluate_state
 from referee.contract import ContractBroken, ContractChecker, Timings
 
 SLOW_CALL_S = 0.02
@@ -93,6 +95,16 @@ def run(options: GameCheckOptions) -> None:
     else:
         for row in rows:
             say(_describe(row))
+    for line in _list_warnings(options.file):
+        say(f"arena: {line}", err=True)
+
+
+def _list_warnings(file: Path) -> Iterator[str]:
+    """Yield what may be wrong with the games of a file although they keep the contract."""
+    for name in add_game_file(file):
+        rules = game_class(name)
+        if issubclass(rules, TurnRules):
+            yield from find_misspelled_names(file, rules.rules_class)
 
 
 def _explain(file: Path, exc: Exception) -> str:
@@ -119,6 +131,8 @@ def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:
     played = [checker.check_game(seed + number) for number in range(games)]
     checker.check_refusals()
     checker.check_hiding()
+    if isinstance(game, TurnRules) and type(game.turn_game).evaluate is not TurnGame.evaluate:
+        _check_evaluation(game, played[0].states)
     tracemalloc.start()  # not while calls are timed, which it slows down
     ContractChecker(game).check_game(seed)
     memory = tracemalloc.get_traced_memory()[1]
@@ -138,6 +152,17 @@ def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:
         encode_us=_percentile_us(timings.encode),
         memory_kib=round(memory / 1024, 1),
     )
+
+
+def _check_evaluation(rules: TurnRules[Any, Any], states: Sequence[Any]) -> None:
+    """Check the author's evaluation of the unfinished states of a game, for each seat. Raise `ContractBroken`."""
+    for state in states:
+        for seat in range(rules.seats):
+            value = 0.0 if rules.to_move(state) is None else evaluate_state(rules, state, seat)
+            if not isinstance(value, (int, float)) or not -1 < value < 1:
+                raise ContractBroken(
+                    "evaluate", f"evaluate returns {short_repr(value)} for seat {seat}: a number between -1 and 1"
+                )
 
 
 def _percentile_us(seconds: Sequence[float]) -> float:

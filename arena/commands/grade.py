@@ -164,7 +164,8 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
             )
             for row in costs.kinds
         ]
-        say(format_table(headers, rows, wrapped_column=1, left_columns=(0,), width=terminal_columns()))
+        if rows:
+            say(format_table(headers, rows, wrapped_column=1, left_columns=(0,), width=terminal_columns()))
     if any(costs.unit is None for costs in report):
         say(f"\n{SCALE_NOTE}")
 

@@ -23,12 +23,12 @@ from arena.operator.client import no_server
 from arena.replay.transcript import describe_line
 from machine.backoff import Backoff, Retry
 from machine.terminal import say
-from protocol import games
 from protocol.close_codes import RESTARTING
 from protocol.codec import MSGPACK
 from protocol.display import escape_unprintable, format_count
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import Game
+from protocol.games.wire_game import load_started_game
 from protocol.messages import (
     MAX_SERVER_FRAME_BYTES,
     End,
@@ -162,7 +162,7 @@ class MatchDisplay:
     """The display of a running match: on a terminal each board replaces the last, else boards are printed."""
 
     def __init__(self, start: Start) -> None:
-        self._game: Game[Any, Any] = games.load_game(start.game, start.config)
+        self._game: Game[Any, Any] = load_started_game(start)
         self._header = Header(
             format=0,
             version="",

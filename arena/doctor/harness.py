@@ -32,6 +32,7 @@ from arena.doctor.websocket_proxy import (
 )
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash, wait_for_exit
+from machine.game_discovery import GAME_FILES_VARIABLE
 from machine.timeouts import FACTOR_VARIABLE
 from protocol import bot_launch
 from protocol.codec import MSGPACK
@@ -66,11 +67,7 @@ class DoctorServer:
             sys.executable,
             "-P",
             *command,
-            env={
-                key: value
-                for key, value in os.environ.items()
-                if not key.startswith("ARENA_") or key == FACTOR_VARIABLE
-            },
+            env=_environment(FACTOR_VARIABLE, GAME_FILES_VARIABLE),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
@@ -101,6 +98,11 @@ class DoctorServer:
             await process.wait()
         if self._reading is not None:
             await self._reading
+
+
+def _environment(*passed: str) -> dict[str, str]:
+    """Return the environment without the variables of the arena and of bots, except those that are `passed`."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("ARENA_") or key in passed}
 
 
 def _is_turn_of(turn: Message, seat: object) -> bool:
@@ -219,7 +221,7 @@ class BotUnderTest:
         name = BOT_NAME if self._runs == 1 else f"{BOT_NAME}-{self._runs}"
         token = secrets.token_urlsafe(24)
         environment = {
-            **{key: value for key, value in os.environ.items() if not key.startswith("ARENA_")},
+            **_environment(GAME_FILES_VARIABLE),
             bot_launch.URL_VARIABLE: self._url,
             bot_launch.BOT_VARIABLE: name,
             bot_launch.TOKEN_VARIABLE: token,  # and on standard input, as in tournaments

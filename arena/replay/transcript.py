@@ -64,7 +64,7 @@ def _describe_line(line: EventLine, game: Game[Any, Any], header: Header, luck: 
         left_by = "its program failed" if event.out == FAILED else f"out: {event.out}"
         return _describe_action(line, event.ply, event.seat, left_by, header)
     told = game.describe_event(event)
-    move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
+    move = game.notation_of_event(event.move) + (f": {told}" if told else "")
     return _describe_action(line, event.ply, event.seat, move, header, gave)
 
 

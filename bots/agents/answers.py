@@ -10,12 +10,14 @@ from msgspec import Meta, Struct
 from bots.agents.talk import AgentMatch
 from bots.client import progress_report, turn_text
 from protocol.display import escape_unprintable, format_count
-from protocol.games import game_class, game_document
+from protocol.games import game_class, game_document, is_known_game, load_game
 from protocol.messages import ListedBot, ListedMatch, Turn
 from protocol.reasons import VOID
 
 MAX_LISTED_MOVES = 200
 """The maximum number of legal moves that an answer lists."""
+RULES_ELSEWHERE_TEXT = "only the arena has the rules: its page has them at /rules, and look lists your legal moves"
+"""The text shown in place of the rules of a game that only the arena has."""
 CUSTOM_CONFIG_TEXT = "custom config"
 """The text shown in place of a preset's name, for a config that is not a preset."""
 State = Literal["not_connected", "no_match", "seeking", "starting", "your_turn", "their_turn", "over"]
@@ -116,7 +118,7 @@ def describe_match(match: AgentMatch, now: float, *, whole_board: bool) -> Match
         to_move=None if turn is None or match.is_over else _to_move(match, turn),
         legal_moves=moves,
         more_moves=_describe_unlisted(len(listed) - len(moves), unlisted=unlisted),
-        how_to_move=rules.move_syntax if moves else "",
+        how_to_move=turn_text.example_move(match.open_choice.turn) if match.open_choice is not None else "",
         result=_format_result(match),
     )
 
@@ -218,7 +220,8 @@ class GamesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def _format_game(game: GameAbout) -> Iterator[str]:
     yield f"{game.game}: {game.rules}"
     yield f"Write a move like {game.how_to_move}."
-    yield "Presets:"
+    if game.presets:
+        yield "Presets:"
     for one in game.presets:
         yield (
             f"{one.preset}: {one.seats} seats, "
@@ -228,13 +231,22 @@ def _format_game(game: GameAbout) -> Iterator[str]:
 
 def describe_games(names: Iterable[str]) -> GamesAnswer:
     """Return the answer about these games: the rules, the presets, and how to write a move."""
-    told = []
-    for name in names:
-        kind = game_class(name)
-        presets = [
-            PresetAbout(preset=preset, seats=kind({"preset": preset}).seats, config=dict(config))
-            for preset, config in kind.presets.items()
-        ]
-        rules = " ".join((game_document(name, "summary_document") or kind.about).split())
-        told.append(GameAbout(game=name, rules=rules, how_to_move=kind.move_syntax, presets=presets))
-    return GamesAnswer(games=told)
+    return GamesAnswer(games=[_describe_game(name) if is_known_game(name) else _untold(name) for name in names])
+
+
+def _describe_game(name: str) -> GameAbout:
+    made = {preset: load_game(name, {"preset": preset}) for preset in game_class(name).presets}
+    return GameAbout(
+        game=name,
+        rules=" ".join((game_document(name, "summary_document") or game_class(name).about).split()),
+        how_to_move=next(iter(made.values())).move_syntax,
+        presets=[
+            PresetAbout(preset=preset, seats=game.seats, config=dict(game_class(name).presets[preset]))
+            for preset, game in made.items()
+        ],
+    )
+
+
+def _untold(name: str) -> GameAbout:
+    """Return what can be said of a game whose rules are not on this machine."""
+    return GameAbout(game=name, rules=RULES_ELSEWHERE_TEXT, how_to_move="one that look lists", presets=[])

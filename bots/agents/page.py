@@ -40,11 +40,14 @@ def check_page(url: str) -> str:
 
 
 class PageClient:
-    """A client of the web page at the address `page`. If it is None, the arena at the URL `arena` names the page."""
+    """A client of the web page at the address `page`. If it is None, the arena at the URL `arena` names the page.
+    `hint` says how the user gives another address of the page.
+    """
 
-    def __init__(self, arena: str, page: str | None = None) -> None:
+    def __init__(self, arena: str, page: str | None = None, hint: str = "with --page") -> None:
         self._arena = arena
         self._page = page
+        self._hint = hint
 
     def fetch(self, *path: str, **query: Any) -> Any:
         """Return the API's decoded answer for a path and query. If it is an error, raise `PageError` with its text."""
@@ -53,7 +56,7 @@ class PageClient:
         given = {key: value for key, value in query.items() if value is not None}
         where = "/".join(quote(part, safe="") for part in path)
         url = f"{self._page}/api/v1/{where}{'?' if given else ''}{urlencode(given)}"
-        status, body, _ = _get(url, ANSWER_TIMEOUT_S)
+        status, body, _ = self._get(url, ANSWER_TIMEOUT_S)
         try:
             answer = msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeError) as exc:
@@ -66,26 +69,25 @@ class PageClient:
     def _find_page(self) -> str:
         """Return the address of the page that the arena's HTTP answer links to. It must be on the arena's host."""
         asked = re.sub("^ws", "http", self._arena)
-        _, _, headers = _get(asked, FIND_TIMEOUT_S)
+        _, _, headers = self._get(asked, FIND_TIMEOUT_S)
         found = _PAGE_LINK_PATTERN.search(headers.get("Link", ""))
         if found is None or host_of_url(found[1]) != host_of_url(self._arena):
             raise PageError(
-                f"the arena at {self._arena} names no page: start with --page and the page's address, as in a browser"
+                f"the arena at {self._arena} names no page: give the page's address, as in a browser, {self._hint}"
             )
         return found[1].rstrip("/")
 
-
-def _get(url: str, timeout_s: float) -> tuple[int, bytes, Mapping[str, str]]:
-    """Return status, body and headers of a URL's answer, whatever its status. Raise `PageError` without an answer."""
-    try:
-        told = fetch(
-            url, MAX_ANSWER_BYTES, timeout_s, headers={"Accept": "application/json"}, proxies=not is_loopback(url)
-        )
-        return told.status, told.body, told.headers
-    except (OSError, http.client.HTTPException, ValueError) as exc:
-        reason = exc.reason if isinstance(exc, urllib.error.URLError) else exc
-        why = reason.strerror if isinstance(reason, OSError) and reason.strerror else reason
-        raise PageError(
-            f"no page answers at {url.split('/api/')[0]}: {why or type(exc).__name__}; give the page's address with "
-            "--page"
-        ) from exc
+    def _get(self, url: str, timeout_s: float) -> tuple[int, bytes, Mapping[str, str]]:
+        """Return status, body and headers of a URL's answer, whatever its status. Raise `PageError` without one."""
+        try:
+            told = fetch(
+                url, MAX_ANSWER_BYTES, timeout_s, headers={"Accept": "application/json"}, proxies=not is_loopback(url)
+            )
+            return told.status, told.body, told.headers
+        except (OSError, http.client.HTTPException, ValueError) as exc:
+            reason = exc.reason if isinstance(exc, urllib.error.URLError) else exc
+            why = reason.strerror if isinstance(reason, OSError) and reason.strerror else reason
+            raise PageError(
+                f"no page answers at {url.split('/api/')[0]}: {why or type(exc).__name__}; give the page's address "
+                f"{self._hint}"
+            ) from exc

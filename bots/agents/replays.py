@@ -12,6 +12,7 @@ from bots.client import turn_text
 from protocol import games
 from protocol.display import escape_unprintable, format_count, format_rating
 from protocol.errors import Fault
+from protocol.games.wire_game import load_client_game
 from protocol.messages import Event, Player
 
 MAX_PLIES = 100
@@ -189,7 +190,7 @@ def read_replay(page: PageClient, match: str, from_ply: int) -> Replay:
     told = page.fetch("matches", match)
     header, footer = told["header"], told["footer"]
     try:
-        rules = games.shared_game(header["game"], header["config"])
+        rules = load_client_game(header["game"], header["config"], len(header["seats"]))
     except Fault as exc:
         raise PageError(f"{match} cannot be replayed: {exc}") from exc
     players = [Player(bot=seat["bot"]) for seat in header["seats"]]
@@ -246,8 +247,9 @@ def read_grades(page: PageClient, match: str) -> GradesAnswer:
 
 
 def read_leaderboard(page: PageClient, game: str, preset: str, limit: int) -> Leaders:
-    """Return the top of a preset's leaderboard. Raise `BotFault` if there is no such preset."""
-    games.load_game(game, {"preset": preset})
+    """Return the top of a preset's leaderboard. Raise `BotFault` or `PageError` if there is no such preset."""
+    if games.is_known_game(game):
+        games.load_game(game, {"preset": preset})
     told = page.fetch("leaderboard", game, preset, limit=limit)
     return Leaders(
         pool=told["pool"],

@@ -13,9 +13,10 @@ from bots.client.conversation import FATAL_CODES
 from bots.client.seat import Seat, make_resignation
 from bots.client.talk import ClientProtocol, Effect, PrintLine, Stop
 from bots.client.worker_threads import Choose, Conclude, Prepare, WorkResult, read_choice
-from protocol import games, messages
+from protocol import messages
 from protocol.errors import Fault
 from protocol.games.base import Game
+from protocol.games.wire_game import load_started_game
 
 CLIENT_NAME = "bot-arena/mcp"
 """The name of this client program, which it gives the arena."""
@@ -202,7 +203,7 @@ class AgentProtocol(ClientProtocol):
         if start.seat is None:
             return []
         try:
-            rules = games.shared_game(start.game, start.config)
+            rules = load_started_game(start)
         except Fault as exc:
             return [
                 self.make_error_line(f"{start.match} cannot be played here, so it is resigned: {exc}"),

@@ -219,12 +219,11 @@ class AgentTools:
 
     async def _list_games(self, arguments: ListGames) -> GamesAnswer:
         if arguments.game is not None:
-            games.game_class(arguments.game)
+            if arguments.game not in self._protocol.games:
+                games.game_class(arguments.game)
             return describe_games([arguments.game])
         await self._session.wait_until(lambda: self._session.is_settled, CONNECT_TIMEOUT_S)
-        return describe_games(
-            [name for name in games.game_names() if name in self._protocol.games] or games.game_names()
-        )
+        return describe_games(self._protocol.games or games.game_names())
 
     async def _who_is_here(self, arguments: Arguments) -> Here:
         await self._wait_for_connection()
@@ -274,9 +273,9 @@ class AgentTools:
 
     def _read_terms(self, arguments: SeekMatch) -> tuple[dict[str, Any], bool, bool]:
         """Return the terms of a seek: the config, whether the match is rated, and whether it has the slow clock."""
-        kind = games.game_class(arguments.game)
         config = {} if arguments.preset is None else {"preset": arguments.preset}
-        kind(config)
+        if games.is_known_game(arguments.game):
+            games.game_class(arguments.game)(config)
         slow = self._slow if arguments.slow is None else arguments.slow
         rated = (arguments.opponent is None and not slow) if arguments.rated is None else arguments.rated
         if rated and arguments.opponent is not None:

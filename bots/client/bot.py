@@ -16,6 +16,7 @@ from bots.client.installed import players_of
 from protocol.errors import UsageFault
 from protocol.games import game_names, is_known_game
 from protocol.games.base import Game
+from protocol.games.wire_game import WireGame
 from protocol.messages import End, Event, Player, Rejected, Start
 
 
@@ -58,7 +59,8 @@ class Turn:
     """Milliseconds left on the clock of each seat, by seat."""
     increment_ms: int
     rules: Game[Any, Any]
-    """The game under this match's config: legal moves, results of moves, winners."""
+    """The game under this match's config: legal moves, results of moves, winners. It is a `WireGame` if this machine
+    does not have the rules."""
     position: Any
     """The `state` as an object of `rules`."""
     random: random.Random
@@ -75,18 +77,21 @@ class Turn:
 
 
 class GameList(Sequence[str]):
-    """The games that a bot can play: all known games for which `can_play(name)` is true. They are found at each use,
-    because games may be added later.
+    """The games that a bot can play: those for which `can_play(name)` is true, of all games whose rules are on this
+    machine. They are found at each use, because games may be added later. Without `can_play`, they also contain every
+    game whose rules are not here, which an arena may have.
     """
 
-    def __init__(self, can_play: Callable[[str], bool] = lambda name: True) -> None:
+    def __init__(self, can_play: Callable[[str], bool] | None = None) -> None:
         self._can_play = can_play
 
     def _names(self) -> list[str]:
-        return [name for name in game_names() if self._can_play(name)]
+        return [name for name in game_names() if name in self]
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and is_known_game(name) and self._can_play(name)
+        if not isinstance(name, str) or self._can_play is None:
+            return isinstance(name, str)
+        return is_known_game(name) and self._can_play(name)
 
     def __len__(self) -> int:
         return len(self._names())
@@ -147,21 +152,26 @@ class Bot(ABC):
         """Check that the bot plays this game under its config. Called before anything else is done for the game.
 
         Raise `UsageFault` if the bot does not play the game, its settings rule the game out, or this machine lacks a
-        library or table that the bot needs. Commands then refuse the bot before anything begins.
+        library, a table or the rules that the bot needs. Commands then refuse the bot before anything begins.
         """
         if game.name not in self.games:
             others = players_of(game.name)
             instead = f"; for {game.name} there are {', '.join(others)}" if others else ""
+            if isinstance(game, WireGame) and isinstance(self.games, GameList):
+                raise UsageFault(
+                    f"{self.name} needs the arena's rules of {game.name}, which this machine does not have: fetch them "
+                    f"with arena-bot game get{instead}"
+                )
             raise UsageFault(f"{self.name} does not play {game.name}: it plays {', '.join(self.games)}{instead}")
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         """Prepare for a game, for example compile code or load tables, while no clock runs. Called once, before the bot
         connects; with `--open`, once for each game that it may play, after it has connected.
 
-        `game` is the game that the bot will play, with its config; None if only the arena knows it. Without `--open`,
-        `turn.rules` is this same object in matches with the same config, so it has the attributes that you set on
-        `game`. If `warm_up` raises a `Fault`, the program ends with its message; with `--open`, the bot only does not
-        play that game.
+        `game` is the game that the bot will play, with its config; None if only the arena knows it, or has its rules.
+        Without `--open`, `turn.rules` is this same object in matches with the same config, so it has the attributes
+        that you set on `game`. If `warm_up` raises a `Fault`, the program ends with its message; with `--open`, the bot
+        only does not play that game.
         """
 
     def prepare(self, start: Start) -> None:

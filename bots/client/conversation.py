@@ -25,6 +25,7 @@ from protocol.close_codes import GOING_AWAY
 from protocol.error_codes import AUTH_FAILED, BAD_MESSAGE, NAME_TAKEN, NO_SLOTS, NOT_ALLOWED, UNAVAILABLE
 from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game
+from protocol.games.wire_game import load_client_game, load_started_game
 from protocol.messages import FromClient
 
 NORMAL_CLOSURE = 1000
@@ -82,9 +83,8 @@ class Conversation(ClientProtocol):
         """Seeks that were withdrawn but are not confirmed yet."""
         self._games_to_play = list(bot.games) if settings.game is None else [settings.game]
         """The games to play, in order of preference."""
-        self._not_warmed_up = (
-            list(self._games_to_play) if settings.open and type(bot).warm_up is not Bot.warm_up else []
-        )
+        self._needs_warm_up = settings.open and type(bot).warm_up is not Bot.warm_up
+        self._not_warmed_up = list(self._games_to_play) if self._needs_warm_up else []
         """The games for which the bot still has to warm up. The warm-up for the first of them is in progress."""
         self._seeks_made = 0
         self._held_games: set[str] = set()
@@ -107,9 +107,9 @@ class Conversation(ClientProtocol):
         """The reason that the arena gave for closing the connection; empty without one."""
         self._presets: dict[str, list[str]] = {}
         """The presets that the open seek for a game names, by game."""
-        self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
+        self._rules: dict[tuple[str, messages.RulesStamp | None, bytes], Game[Any, Any]] = {}
         if game is not None:
-            self._rules[game.name, _rules_key(game.config)] = game
+            self._rules[game.name, None, _rules_key(game.config)] = game
 
     def hello(self) -> messages.Hello:
         self._close_reason = ""
@@ -207,6 +207,8 @@ class Conversation(ClientProtocol):
         first = not self._games
         self.connected = True
         self._games = welcome.games
+        if first and self._settings.game is None:
+            self._add_games_of_arena()
         self._slots = min(self._settings.slots, welcome.limits.slots)
         going_on = {*welcome.resumed, *self.matches_elsewhere}
         self._awaited = (self._awaited & {*self.matches_elsewhere} | {*welcome.resumed}) - self._seats.keys()
@@ -221,6 +223,13 @@ class Conversation(ClientProtocol):
                 effects.append(WarmUp(self._not_warmed_up[0]))
             effects.append(messages.Warming(games=list(self._not_warmed_up)))
         return effects + self._seek_or_stop()
+
+    def _add_games_of_arena(self) -> None:
+        """Add the games of the arena that the bot plays although this machine does not have their rules."""
+        more = [game for game in self._games if game in self._bot.games and game not in self._games_to_play]
+        self._games_to_play += more
+        if self._needs_warm_up:
+            self._not_warmed_up += more
 
     def _on_start(self, start: messages.Start) -> list[Effect]:
         self._awaited.discard(start.match)
@@ -366,11 +375,11 @@ class Conversation(ClientProtocol):
         if it plays none.
         """
         if game not in self._presets:
-            known = games.game_class(game).presets
+            known = games.game_class(game).presets if games.is_known_game(game) else [""]
             plays, faults = [], []
             for preset in known:
                 try:
-                    self._bot.check_game(games.load_game(game, {"preset": preset}))
+                    self._bot.check_game(load_client_game(game, {"preset": preset} if preset else {}))
                     plays.append(preset)
                 except UsageFault as fault:
                     faults.append(fault)
@@ -396,12 +405,12 @@ class Conversation(ClientProtocol):
 
     def _load_rules(self, start: messages.Start) -> Game[Any, Any]:
         """Return the game object of a match. Matches with equal configs share it and the tables that it computes."""
-        key = (start.game, _rules_key(start.config))
+        key = (start.game, start.rules, _rules_key(start.config))
         rules = self._rules.get(key)
         if rules is None:
             if len(self._rules) >= MAX_CACHED_RULES:
                 self._rules.clear()
-            rules = games.load_game(start.game, start.config)
+            rules = load_started_game(start)
             if self._settings.open:  # others chose its config, so it is new to the bot
                 self._bot.check_game(rules)
             self._rules[key] = rules

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from bots.client.bot import Bot
 from bots.client.settings import PartialSettings, read_config
+from machine.game_discovery import resolve_game
 from protocol.display import short_repr
 from protocol.errors import UsageFault
 
@@ -27,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hosts", metavar="A,B", help="other hosts on which the arena may have nodes [ARENA_HOSTS]")
     parser.add_argument("--token", help="the bot's token; without it a saved one, or a new one [ARENA_TOKEN]")
     parser.add_argument("--name", help="play under another name [ARENA_BOT]")
-    parser.add_argument("--game", help="the game to seek [ARENA_GAME]")
+    parser.add_argument("--game", type=resolve_game, help="the game to seek, or FILE.py with its rules [ARENA_GAME]")
     parser.add_argument("--preset", metavar="NAME", help="a preset of the game; --config changes single keys of it")
     parser.add_argument("--config", metavar="KEY=VALUE", action="append", default=[], help="a config key of the game")
     parser.add_argument("--matches", type=integer, help="stop after this many matches [ARENA_MATCHES]")

@@ -136,7 +136,8 @@ def _format_payoffs(game: str, end: End, seat: int) -> str:
     ]
     if len(paid) < len(end.seats):
         return ""
-    return f", {' to '.join(f'{payoff:.3f}' for payoff in paid)} a {payoff_unit(game)}"
+    unit = payoff_unit(game)
+    return f", {' to '.join(f'{payoff:.3f}' for payoff in paid)}{f' a {unit}' if unit else ''}"
 
 
 def _rating(end: End, own: Outcome) -> str:

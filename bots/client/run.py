@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -34,8 +34,9 @@ from machine.terminal import say
 from machine.timeouts import scale_timeouts
 from protocol.display import short_repr
 from protocol.errors import Fault, UsageFault
-from protocol.games import game_class, load_game
+from protocol.games import game_class, is_known_game
 from protocol.games.base import Game
+from protocol.games.wire_game import load_client_game
 
 INTERRUPTED_EXIT_CODE = 130
 """The exit code of a process after an interrupt, such as Ctrl+C."""
@@ -94,9 +95,7 @@ def play(bot: Bot, command_line_settings: PartialSettings, code_settings: Partia
         _compare_versions(bot, settings)
         return
     settings = for_people(settings) if bot.person else settings
-    game = None if settings.game is None else load_game(settings.game, settings.config)
-    if game is not None:
-        bot.check_game(game)
+    game = None if settings.game is None else _check_game(bot, settings.game, settings.config)
     token = settings.token or _find_token(settings, bot.name)
     client = Client(bot, settings, token, game, scale_timeouts(ClientTimeouts()))
     try:
@@ -119,10 +118,19 @@ def for_people(settings: Settings) -> Settings:
     """Return the settings for a bot whose moves a person chooses. If the settings name a game but no config, they get
     the game's preset for people, which makes matches shorter.
     """
-    if settings.game is None or settings.config or settings.assigned:
+    if settings.game is None or settings.config or settings.assigned or not is_known_game(settings.game):
         return settings
     preset = game_class(settings.game).preset_for_people
     return settings if preset is None else replace(settings, config={"preset": preset})
+
+
+def _check_game(bot: Bot, name: str, config: Mapping[str, Any]) -> Game[Any, Any] | None:
+    """Return the game that the bot is to play; None if only the arena has its rules. Raise `UsageFault` if the bot does
+    not play it.
+    """
+    game = load_client_game(name, config)
+    bot.check_game(game)
+    return game if is_known_game(name) else None
 
 
 def _find_token(settings: Settings, bot: str) -> str:
@@ -290,9 +298,7 @@ class Client(ClientBase):
         """Warm up for a game, and report the end to the conversation. Called in a thread of its own."""
         fault = None
         try:
-            rules = load_game(game)
-            self._bot.check_game(rules)
-            warm_up(self._bot, rules)
+            warm_up(self._bot, _check_game(self._bot, game, {}))
         except Fault as exc:
             fault = str(exc)
         except BaseException as exc:

@@ -16,8 +16,8 @@ from machine.arguments import add_preset, read_value
 from machine.host_names import host_of_url
 from protocol import DEFAULT_PORT, bot_launch
 from protocol.display import short_repr
-from protocol.errors import BadConfig, UnknownGame, UsageFault
-from protocol.games import game_class
+from protocol.errors import BadConfig, UsageFault
+from protocol.games import game_class, is_known_game
 from protocol.messages import MAX_SLOTS, MAX_TOKEN_CHARS, MIN_TOKEN_CHARS
 from protocol.names import NAME_DESCRIPTION, is_bot_name
 from protocol.secret_text import find_invisible, strip_invisible
@@ -202,10 +202,10 @@ def _check(settings: Settings) -> None:
         raise UsageFault("--open takes any match: leave out --preset, --config, --opponent and --unrated")
     if settings.config and settings.game is None:
         raise UsageFault("a preset or config needs a game: add --game NAME")
-    if settings.game is not None:
+    if settings.game is not None and is_known_game(settings.game):
         try:
             game_class(settings.game)(settings.config)
-        except (UnknownGame, BadConfig) as exc:
+        except BadConfig as exc:
             raise UsageFault(str(exc)) from exc
 
 

@@ -9,9 +9,10 @@ from typing import Any
 from bots.client.bot import Turn
 from protocol.dice import Dice
 from protocol.display import short_repr
-from protocol.errors import MalformedMove
+from protocol.errors import IllegalMove, MalformedMove
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
+from protocol.games.wire_game import WireGame
 from protocol.messages import CHANCE, Event, Player
 
 
@@ -31,10 +32,11 @@ def format_events(
                 if move is not None
             ]
             lines.append(", ".join(filter(None, (*chose, rules.describe_event(event)))))
-        elif event.move is not None and (event.seat != seat or rules.describe_event(event)):
+        elif event.move is not None:
             made = rules.describe_event(event)
             moved = "" if event.seat == CHANCE else format_move(rules, event.move)
-            lines.append(f"{who}: {moved}{': ' if moved and made else ''}{made}")
+            if made or event.seat not in (seat, CHANCE):
+                lines.append(f"{who}: {moved}{': ' if moved and made else ''}{made}")
     return lines
 
 
@@ -43,9 +45,14 @@ def format_move(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
     as JSON.
     """
     try:
-        return rules.notation(rules.decode_move(move))
+        return rules.notation_of_event(move)
     except MalformedMove:
         return json.dumps(move)
+
+
+def example_move(turn: Turn) -> str:
+    """Return examples of moves as a person writes them; the first legal move if the rules have no examples."""
+    return turn.rules.move_syntax or format_move(turn.rules, turn.legal[0])
 
 
 def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
@@ -58,7 +65,10 @@ def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
     move = rules.decode_move(_read_json(text)) if text.lstrip().startswith("{") else rules.parse_move(words)
     wire = rules.encode_move(move)
     if wire not in turn.legal:  # refuse here what the rules refuse, before it costs a strike
-        if isinstance(rules, SimultaneousGame):
+        if isinstance(rules, WireGame):
+            if turn.options is None:
+                raise IllegalMove(f"{rules.notation(wire)} is not one of the listed moves")
+        elif isinstance(rules, SimultaneousGame):
             rules.check_move(turn.position, turn.seat, move)
         else:
             rules.apply(turn.position, move, Dice(b"", turn.ply))

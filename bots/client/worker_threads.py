@@ -18,7 +18,7 @@ from bots.client.bot import Bot, Choice, GiveUp, ProgramFailed, Turn
 from bots.mistakes import is_library
 from protocol.codec import MSGPACK
 from protocol.display import short_repr
-from protocol.errors import Fault
+from protocol.errors import Fault, RulesUnavailable
 from protocol.field_errors import field_error
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_NOTE_CHARS, End, Info, Move, Rejected, Start
 
@@ -105,6 +105,9 @@ def do_work(bot: Bot, work: Work) -> WorkResult:
         return WorkResult(work, message=str(exc) or None, gave_up=True)
     except UnsendableMove as exc:
         return WorkResult(work, message=str(exc), failure=exc.failure, cause=exc)
+    except RulesUnavailable as exc:
+        failure = f"{exc}{_format_line(exc)}"
+        return WorkResult(work, message=failure, failure=failure, cause=exc)
     except BaseException as exc:
         where = format_place(work.turn) if type(work) is Choose else f" in {work.match}"
         details = _format_traceback(exc)
@@ -213,10 +216,14 @@ def format_place(turn: Turn) -> str:
 def _format_exception(exc: BaseException) -> str:
     """Return which exception the author's code raised, and where: `raised ValueError: no plan, in mine.py line 7`."""
     text = str(exc).partition("\n")[0]
-    said = f"raised {type(exc).__name__}" + (f": {text}" if text else "")
+    return f"raised {type(exc).__name__}" + (f": {text}" if text else "") + _format_line(exc)
+
+
+def _format_line(exc: BaseException) -> str:
+    """Return the last line of the author's code that an exception passed: `, in mine.py line 7`; empty without one."""
     lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(exc.__traceback__)]
     own = [(file, line) for file, line in lines[1:] if not is_library(file)]
-    return f"{said}, in {Path(own[-1][0]).name} line {own[-1][1]}" if own else said
+    return f", in {Path(own[-1][0]).name} line {own[-1][1]}" if own else ""
 
 
 def _format_traceback(exc: BaseException) -> str:

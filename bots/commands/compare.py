@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"One of {', '.join(searchable_games())}.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"One of {', '.join(searchable_games())}, or FILE.py.")],
     depth: Annotated[int | None, typer.Option(help="Plies, 1 to 64 [the whole game if feasible].")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A config key.")] = None,
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
@@ -27,11 +27,13 @@ def compare(
     from bots.analysis.searches import compare_searches
     from bots.client.settings import read_config
     from bots.evaluation import load_evaluation
+    from machine.game_discovery import resolve_game
     from protocol.dice import Dice
     from protocol.games import load_game
 
     if depth is not None and not 1 <= depth <= 64:
         raise UsageFault(f"--depth is {depth}: it must be 1 to 64 plies")
+    game = resolve_game(game)
     try:
         rules = load_game(game, read_config(set_ or (), preset))
     except (UnknownGame, BadConfig) as exc:

@@ -4,7 +4,7 @@ The environments need the extra `rl`. `encoding_of`, with which a trained policy
 
 - encodings.py defines encodings, what a learner sees of a game. The rooms of the games have theirs.
 - environment.py plays one game. vector.py plays all seats of many games at once, vector_single.py one seat of each.
-  Both use the fast rules in `batched`.
+  Both use `batched`: fast rules of some games, and single environments for all others.
 - lockstep.py checks the rules in `batched` against the reference rules. copying.py copies environments.
 """
 

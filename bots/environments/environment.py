@@ -129,7 +129,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
 
     def _measure_luck(self, luck: str | None) -> None:
         value = load_value(self.rules, luck)
-        self._luck = value.name
+        self.luck = value.name
         self._value = None if isinstance(value, NoLuck) else value
 
     def __getstate__(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._measure_luck(self._luck)
+        self._measure_luck(self.luck)
 
     def _observation_space(self) -> Dict:
         vector = Box(0, 1, (self.encoding.size,), np.float32)
@@ -199,6 +199,20 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
             self._play_ply(move, self.rules.apply(self.position, move, self._dice(self.rules.ply(self.position)))[0])
         self._accumulate_rewards()
         self._deads_step_first()
+
+    def is_legal(self, action: int) -> bool:
+        """Return whether the agent to move may play the move with this number."""
+        return action in self._moves
+
+    def step_to_next_turn(self, action: int) -> tuple[dict[str, float], dict[str, bool]]:
+        """Play a move, and the empty steps of the agents whose rank it settles. Return two dicts, by agent: its reward,
+        and whether its rank is settled.
+        """
+        self.step(action)
+        rewards, settled = {**self.rewards}, {**self.terminations}
+        while self.agents and self.terminations[self.agent_selection]:
+            self.step(None)
+        return rewards, settled
 
     def _choose(self, rules: SimultaneousGame[Any, Any], seat: int, move: Any) -> None:
         """Store a seat's choice. Play the round once all seats to move have chosen."""

@@ -32,11 +32,7 @@ class ReferenceEnvironment(Environment):
         """Play an action. Return two dicts, by agent: its reward, and whether its rank is settled."""
         move, position = self.encoding.moves(self.position)[action], self.position
         self._dice = lambda ply: batch.reference_dice(position, move, generator, throw_counts)
-        self.step(action)
-        rewards, ended = {**self.rewards}, {**self.terminations}
-        while self.agents and self.terminations[self.agent_selection]:
-            self.step(None)
-        return rewards, ended
+        return self.step_to_next_turn(action)
 
 
 class Lockstep:

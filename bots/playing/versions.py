@@ -31,7 +31,7 @@ from measuring.scores import estimate_score
 from protocol.bot_launch import parse_bot_file, parse_bot_spec
 from protocol.dice import Dice
 from protocol.display import format_count, short_repr
-from protocol.errors import UsageFault
+from protocol.errors import UnknownGame, UsageFault
 from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Clock
@@ -93,7 +93,10 @@ def compare_versions(bot: Bot, settings: Settings) -> None:
     assert settings.against is not None
     if settings.open or settings.opponent is not None:
         raise UsageFault("--against plays on this machine, without an arena: leave out --open and --opponent")
-    rules = load_game(settings.game or bot.games[0], settings.config)
+    try:
+        rules = load_game(settings.game or bot.games[0], settings.config)
+    except UnknownGame as exc:
+        raise UsageFault(str(exc)) from exc
     if not rules.zero_sum:
         raise UsageFault(
             f"payoffs of {rules.name} don't sum to zero, so wins don't show which version is better: "

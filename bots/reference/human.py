@@ -93,7 +93,7 @@ def _handle_input(turn: Turn, text: str) -> Mapping[str, Any] | None:
     asked = text.strip().lower()
     if asked in ("", "help", "?"):
         example = json.dumps(turn.legal[0])
-        like = f"a move like {turn.rules.move_syntax}, or JSON like {example}"
+        like = f"a move like {turn_text.example_move(turn)}, or JSON like {example}"
         _print(_fold_text(f"a number from the list, or {like}"))
     elif asked == "board":
         _print(turn.rules.draw_board(turn.position))
@@ -128,7 +128,7 @@ def _format_moves(turn: Turn) -> list[str]:
     if len(listed) > MAX_SHOWN_MOVES:
         lines.append(f"and {len(listed) - MAX_SHOWN_MOVES} more")
     if turn.options is not None:
-        lines.append(_fold_text(f"and others, like {turn.rules.move_syntax}"))
+        lines.append(_fold_text(f"and others, like {turn_text.example_move(turn)}"))
     return lines
 
 

@@ -17,8 +17,14 @@ from bots.client.loading import find_entry_point, make_bot
 from bots.client.settings import read_integer
 from bots.reference.random_bot import RandomBot
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, parse_bot_spec
-from protocol.errors import UsageFault
-from protocol.games import clear_on_registration, game_names, game_spec, is_in_package, load_game
+from protocol.games import (
+    clear_on_registration,
+    game_names,
+    game_spec,
+    is_in_package,
+    is_known_game,
+    load_game,
+)
 from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
@@ -41,7 +47,8 @@ class _Tables(Struct, frozen=True):
     """The definitions of the levels of games whose levels were measured, by game. For a preset with its own levels, the
     key is its pool."""
     unmeasured: Sequence[Mixture]
-    """Definitions of levels for games that are not in `measured`: a game gets the first one whose bot plays it."""
+    """Definitions of levels for zero-sum games that are not in `measured`: a game gets the first one whose bot plays
+    it."""
 
 
 @clear_on_registration
@@ -63,7 +70,16 @@ def find_mixture(game: str, pool: str | None = None) -> Mixture | None:
     measured = load_tables().measured
     if pool is not None and pool in measured:
         return measured[pool]
-    return measured.get(game) or next((one for one in load_tables().unmeasured if game in _games_of(one.bot)), None)
+    if game in measured or not _has_scale(game):
+        return measured.get(game)
+    return next((one for one in load_tables().unmeasured if game in _games_of(one.bot)), None)
+
+
+@clear_on_registration
+@cache
+def _has_scale(game: str) -> bool:
+    """Return whether a game has a scale of strength: its rules are here, and one player's gain is another's loss."""
+    return is_known_game(game) and load_game(game).zero_sum
 
 
 def _games_of(word: str) -> Sequence[str]:
@@ -95,10 +111,8 @@ class Level(Bot):
         self._random = RandomBot(name)
 
     def check_game(self, game: Game[Any, Any]) -> None:
-        if (self._own_mixture or find_mixture(game.name, game.pool)) is None:
-            raise UsageFault(
-                f"{self.name} does not play {game.name}: levels are fitted only for {', '.join(self.games)}"
-            )
+        if self._own_mixture is None:
+            super().check_game(game)
         self._strong_bot_for(game).check_game(game)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:

@@ -134,9 +134,9 @@ def one_ply_for(rules: Game[Any, Any]) -> OnePlyKernel | None:
     return cast(OnePlyKernel, kernel_for(rules)) if rules.name in games_with("has_one_ply_search") else None
 
 
-def uct_for(rules: Game[Any, Any]) -> TreeSearch:
+def uct_for(rules: Game[Any, Any]) -> TreeSearch | RulesTreeSearch:
     """Return the game's own Monte Carlo tree search; for a game without one, the search by its rules."""
-    make: type[TreeSearch] = game_part(rules.name, "tree_search") or RulesTreeSearch
+    make: type[TreeSearch] | type[RulesTreeSearch] = game_part(rules.name, "tree_search") or RulesTreeSearch
     return make(rules)
 
 

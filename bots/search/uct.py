@@ -95,13 +95,18 @@ class RulesTreeSearch:
         value = self._scale(total / visits) if visits else 0.0
         return SearchResult(value, best, (best,), root.visits, root.visits, max_ply=0, depth=0, complete=False)
 
-    def estimate_wins(self, position: Any, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """Return the mean value of `sims` simulations of an unfinished position for a seat, from 0 to 1."""
-        rng, root, total = random.Random(below(2**32)), _Node(), 0.0
+    def estimate_move(self, position: Any, move: Any, sims: int, below: Callable[[int], int]) -> float:
+        """Return the mean value, for the seat to move, of `sims` simulations that begin with a legal move: its payoff;
+        without payoffs, its result from 0 to 1. Each simulation draws what the seat can't see, and the outcome of the
+        move.
+        """
+        rules, rng, root, total = self._rules, random.Random(below(2**32)), _Node(), 0.0
+        seat = rules.to_move(position)
+        assert seat is not None
         for _ in range(sims):
-            state = self._rules.sample_state(position, seat, rng.randrange)
-            total += self._simulate(state, root, rng)[seat]
-        return self._scale(total / sims)
+            state = rules.sample_state(position, seat, rng.randrange)
+            total += self._simulate(self._play(state, {seat: move}, rng), root, rng)[seat]
+        return total / sims
 
     def _simulate(self, state: Any, node: _Node, rng: random.Random) -> Sequence[float]:
         """Play one game from a state, first in the tree, which grows by one node, then at random. Return the values of

@@ -47,10 +47,10 @@ def grader_of(game: Game[Any, Any]) -> Grader:
 
 
 def unit_of(game: Game[Any, Any]) -> str | None:
-    """Return the name of the unit of a solved game's move values. Return None if the values are expected results, which
-    have no unit.
+    """Return the name of the unit of a game's move values. Return None if the values are expected results, which have
+    no unit.
     """
-    return game_spec(game.name).move_value_unit
+    return game_spec(game.name).move_value_unit or ("points" if game.payoff_unit else None)
 
 
 def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:

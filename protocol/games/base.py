@@ -233,6 +233,12 @@ class Game(ABC, Generic[S, M]):
     def notation(self, move: M) -> str:
         """Return a short notation of the move, for tables and replays."""
 
+    def notation_of_event(self, move: Mapping[str, Any] | None) -> str:
+        """Return a short notation of the encoded move of an event, which is empty if the reader may not see it. Raise
+        `MalformedMove` if the move is malformed.
+        """
+        return self.notation(self.decode_move(move)) if move else "a hidden move"
+
     move_syntax: ClassVar[str] = ""
     """Examples of moves as a person writes them."""
 

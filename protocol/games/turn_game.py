@@ -225,6 +225,13 @@ class TurnGame(Generic[S, M]):
             state = self.chances(state)[0][1]
         return state
 
+    def evaluate(self, state: S, seat: int) -> float:
+        """Return how good an unfinished state is for a seat: more than −1, which is lost, and less than 1, which is
+        won. The searches `alphabeta`, `minimax` and `greedy` look only some moves ahead, and count every unfinished
+        state as a draw without this method. `uct` does not need it.
+        """
+        raise NotImplementedError
+
     def features(self, state: S, seat: int) -> Sequence[float]:
         """Return the state, as a seat has `seen` it, in numbers from 0 to 1 for learners: always as many. A game with a
         `grid` and `marks` needs no features.
@@ -441,6 +448,14 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     def draw_board(self, state: TurnState) -> str:
         return self.turn_game.draw(state.state)
 
+    def describe_event(self, event: Event) -> str:
+        if event.seat != CHANCE or event.move is None:
+            return ""
+        outcome, among = event.move["outcome"], event.move["of"]
+        if outcome is None:
+            return "a hidden outcome"
+        return f"outcome {outcome + 1} of {among if isinstance(among, int) else len(among)}"
+
     def notation(self, move: M) -> str:
         return self.turn_game.notation(move)
 
@@ -493,6 +508,12 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         types = _types(self.rules_class)
         assert types is not None  # checked when the class was defined
         return types
+
+
+def evaluate_state(rules: Game[Any, Any], state: TurnState, seat: int) -> float:
+    """Return the author's evaluation of an unfinished state of a `TurnGame` for a seat."""
+    assert isinstance(rules, TurnRules)
+    return rules.turn_game.evaluate(state.state, seat)
 
 
 def _draw(dice: Dice, weights: Iterable[int]) -> int:

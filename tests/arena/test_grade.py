@@ -193,10 +193,10 @@ def test_the_command_grades_a_file_and_refuses_a_game_that_is_not_solved_in_one_
     code, out, err = call("arena", "replay", "grade", str(file), "--json")
     assert (code, err) == (0, "")
     assert len(json.loads(out)["moves"]) > 2
-    file.write_bytes(Table("tictactoe").begin().finish_at_random().packed())
+    file.write_bytes(Table("dilemma").begin().finish_at_random().packed())
     code, out, err = call("arena", "replay", "grade", str(file))
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "tictactoe is not solved, so it has no estimates: risk-duel, risk-campaign have" in err
+    assert "dilemma is not solved, and has no estimates, because seats move at once in it" in err
 
 
 @needs_numba

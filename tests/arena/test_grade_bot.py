@@ -21,13 +21,13 @@ from stored_matches import storable
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Four matches of nim, two of bounded Risk on a map that is too large to solve, and one of tic-tac-toe."""
+    """Four matches of nim, two of bounded Risk on a map that is too large to solve, and one of the dilemma."""
     store = Store.open(tmp_path / "arena.db")
     duel = {"map": "africa", "max_plies": 20}
-    games = [("nim", {}, 4), ("tictactoe", {}, 1), ("risk-duel", duel, 2 if HAS_NUMBA else 0)]
+    games = [("nim", {}, 4), ("dilemma", {}, 1), ("risk-duel", duel, 2 if HAS_NUMBA else 0)]
     for game, config, count in games:
         for seed in range(count):
-            played = play(["random", "greedy"], game, seed=seed, config=config)
+            played = play(["random", "grim" if game == "dilemma" else "greedy"], game, seed=seed, config=config)
             store.write(finish_matches, [storable(played.result, played.packed)])
     store.close()
     return tmp_path
@@ -91,7 +91,7 @@ def test_what_takes_long_says_how_long_it_takes(data: Path, monkeypatch: pytest.
 
 
 def test_what_nobody_can_grade_is_said_and_what_does_not_go_together_refused(data: Path) -> None:
-    assert graded(data, "--game", "tictactoe") == (
+    assert graded(data, "--game", "dilemma") == (
         0,
         "no match of Random can be graded: none is of a game that is solved, or that searches estimate\n",
         "",

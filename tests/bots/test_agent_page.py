@@ -57,7 +57,7 @@ def test_the_arena_says_where_its_page_is(answering: Any) -> None:
 
 def test_a_page_on_another_host_is_not_gone_to_because_an_arena_names_it(answering: Any) -> None:
     arena = answering(lambda host, path: (426, {"Link": '<http://169.254.169.254/>; rel="alternate"'}, b""))
-    with pytest.raises(PageError, match=r"names no page: start with --page"):
+    with pytest.raises(PageError, match=r"names no page: give the page's address, as in a browser, with --page"):
         PageClient(f"ws://{arena}").fetch("matches")
 
 

@@ -64,12 +64,12 @@ def test_a_match_that_was_given_up_without_a_connection_is_resigned_when_it_is_b
     assert sent(protocol.receive(script.start(resumed=True), 110)) == [messages.Resign(match="m-1")]
 
 
-def test_a_match_of_a_game_that_is_not_known_here_is_lost_by_a_failure(script: Any) -> None:
+def test_a_match_whose_config_the_rules_here_refuse_is_lost_by_a_failure(script: Any) -> None:
     protocol = AgentProtocol("mine", "secret-of-sixteen", "ws://arena", "seed")
     protocol.receive(script.welcome(), 99)
-    (resign,) = sent(protocol.receive(script.start(game="go", config={}), 99))
+    (resign,) = sent(protocol.receive(script.start(config={"stones": 5}), 99))
     assert resign.match == "m-1"
-    assert "'go'" in resign.failure
+    assert "'stones'" in resign.failure
 
 
 def test_a_match_that_ended_without_a_connection_is_over(protocol: AgentProtocol, script: Any) -> None:

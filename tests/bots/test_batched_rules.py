@@ -125,11 +125,7 @@ def test_bounded_risk_refuses_an_action_beyond_the_last() -> None:
         assert batch.step(np.array([0]), np.array([action]), rewards, ended) == 0
 
 
-def test_a_game_and_a_value_that_there_is_not_are_refused() -> None:
-    with pytest.raises(
-        UsageFault, match="leduc can't be played in batches; nim, tictactoe, risk-duel, risk-campaign are"
-    ):
-        make_batch(load_game("leduc"), 1, None)
+def test_a_value_that_there_is_not_is_refused_and_without_one_the_best_is_chosen() -> None:
     with pytest.raises(
         UsageFault, match="risk-duel in batches has no value function 'fitted-1': it has exact, features-1, none"
     ):
@@ -137,3 +133,4 @@ def test_a_game_and_a_value_that_there_is_not_are_refused() -> None:
     assert make_batch(load_game("risk-duel"), 1, None).luck == "exact"
     assert make_batch(load_game("risk-duel", {"map": "asia"}), 1, None).luck == "features-1"
     assert make_batch(load_game("nim"), 1, None).luck == "none"
+    assert make_batch(load_game("grundy"), 1, None).luck == "none"

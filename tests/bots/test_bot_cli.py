@@ -76,7 +76,10 @@ def test_defining_a_bot_loads_no_sockets() -> None:
             "arena-bot: human has no setting 'depth': it has none",
         ),
         (["run", "human", "--set", "depth"], "arena-bot: --set 'depth': it must be key=value"),
-        (["run", "human", "--game", "nmi"], "arena-bot: there is no game 'nmi': one of nim"),
+        (
+            ["run", "greedy", "--game", "nmi"],
+            "arena-bot: greedy needs the arena's rules of nmi, which this machine does not",
+        ),
         (["run", "human", "--game", "nim", "--preset", "x"], "arena-bot: nim has no preset 'x': one of classic"),
         (["run", "perfect", "--game", "risk-duel"], "arena-bot: perfect does not play risk-duel: it plays nim, grundy"),
         (

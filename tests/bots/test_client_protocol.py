@@ -688,12 +688,12 @@ def test_other_errors_are_told_and_the_bot_plays_on(talk: Talk, script: Any) -> 
     assert effects == [PrintLine("mine: info: note is too long (bad_message)", is_error=True)]
 
 
-def test_a_game_that_this_version_does_not_know_is_lost(talk: Talk, script: Any) -> None:
+def test_a_match_whose_config_the_rules_here_refuse_is_lost(talk: Talk, script: Any) -> None:
     talk.hears(script.welcome())
-    effects = talk.hears(script.start(game="go", config={}))
+    effects = talk.hears(script.start(config={"stones": 5}))
     assert isinstance(effects[-1], messages.Resign)
-    assert "there is no game 'go'" in str(effects[-1].failure)
-    assert "there is no game 'go'" in lines(effects)[0]
+    assert "nim has no config key 'stones'" in str(effects[-1].failure)
+    assert "nim has no config key 'stones'" in lines(effects)[0]
 
 
 def test_messages_of_types_unknown_to_this_version_are_ignored(talk: Talk) -> None:

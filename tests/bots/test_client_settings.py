@@ -98,7 +98,6 @@ def test_config_values_are_json_or_lists_or_text() -> None:
         (PartialSettings(matches=0), "matches is 0: it must be 1 or more"),
         (PartialSettings(token="short"), "the token has 5 characters: a token has 16 to 128"),
         (PartialSettings(config={"preset": "sticks"}), "needs a game: add --game NAME"),
-        (PartialSettings(game="nmi"), "there is no game 'nmi': one of nim, grundy, tictactoe"),
         (PartialSettings(game="nim", config={"preset": "x"}), "nim has no preset 'x': one of classic, min-nim, sticks"),
         (PartialSettings(game="nim", config={"heaps": [-1]}), "heaps[0] is -1"),
     ],

@@ -83,9 +83,7 @@ def test_a_move_that_the_search_would_play_gives_nothing_away_and_has_no_error()
 
 
 def test_a_game_without_a_search_and_too_few_simulations_are_refused() -> None:
-    with pytest.raises(
-        CannotEstimate, match="tictactoe is not solved, so it has no estimates: risk-duel, risk-campaign have"
-    ):
-        UctMoveEvaluator(load_game("tictactoe"), 1000, "s")
+    with pytest.raises(CannotEstimate, match="dilemma is not solved, and has no estimates, because seats move at once"):
+        UctMoveEvaluator(load_game("dilemma"), 1000, "s")
     with pytest.raises(UsageFault, match="--sims is 10: it must be 80 to 10000000"):
         UctMoveEvaluator(load_game("risk-duel"), 10, "s")

@@ -47,9 +47,7 @@ def test_a_level_that_there_is_not_is_refused_in_one_line(level: str) -> None:
 
 
 def test_who_asks_for_a_level_of_the_dilemma_hears_what_has_some() -> None:
-    with pytest.raises(
-        UsageFault, match=r"level-3 does not play dilemma: levels are fitted only for nim, grundy, tictactoe"
-    ):
+    with pytest.raises(UsageFault, match=r"level-3 does not play dilemma: it plays nim, grundy, tictactoe"):
         Level("level-3", level=3).check_game(load_game("dilemma"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 import pytest
 from pettingzoo.test import api_test
 
-from bots.environments import env
+from bots.environments import VectorGames, VectorSingle, env
+from bots.environments.batched.single_games import SingleGamesBatch
 from bots.environments.encodings import encoding_of
+from bots.environments.vector_single import choose_uniformly
 from example_games import CONNECT_FOUR, EXAMPLES, ONE_CARD, PIG
 from machine.game_discovery import load_game_file
-from protocol.errors import UsageFault
+from protocol.errors import IllegalMove, UsageFault
 from protocol.games.base import NO_DICE
 from registered_games import registered
 
@@ -52,3 +55,56 @@ def test_features_are_the_vector_of_a_game_without_a_grid() -> None:
 def test_a_game_without_marks_and_features_has_no_encoding() -> None:
     with pytest.raises(UsageFault, match="onecard has no encoding: write the method features, or grid and marks"):
         encoding_of(ONE_CARD.rules({}))
+
+
+@pytest.mark.parametrize("name", ["connect4", "pig", "grundy", "kuhn", "dilemma"])
+def test_a_game_without_rules_for_batches_is_played_as_single_games(name: str) -> None:
+    """Each game of a vector goes as the environment does alone: views, masks, rewards, and who has settled its rank."""
+    rng = np.random.default_rng(1)
+    games = VectorGames(name, num_envs=2)
+    games.reset(seed=5)
+    for _ in range(60):
+        alone = copy.deepcopy(games.batch)
+        assert isinstance(alone, SingleGamesBatch)
+        vectors, masks = games.observe()
+        actions = choose_uniformly(vectors, masks, rng)
+        rewards, settled, over = games.step(actions)
+        for game, environment in enumerate(alone._environments):
+            seen = environment.observe(environment.agent_selection)
+            assert (seen["observation"] == vectors[game]).all()
+            assert (seen["action_mask"] == masks[game]).all()
+            environment.step(int(actions[game]))
+            for seat, agent in enumerate(environment.possible_agents):
+                assert rewards[game, seat] == environment.rewards.get(agent, 0)
+                assert settled[game, seat] == environment.terminations.get(agent, True)
+            assert over[game] == all(environment.terminations.values())
+            if not over[game]:
+                assert games.to_move[game] == environment.possible_agents.index(environment.agent_selection)
+                assert games.batch.position(game) == environment.position
+
+
+def test_a_learner_plays_one_seat_of_each_of_many_brought_games() -> None:
+    worlds = VectorSingle("connect4", {"width": 4, "height": 4}, num_envs=3, render_mode="ansi")
+    worlds.reset(seed=7)
+    ended = np.zeros(3, int)
+    for _ in range(40):
+        _, rewards, over, _, _ = worlds.step(worlds.action_masks().argmax(1))
+        assert (rewards[~over] == 0).all()
+        ended += over
+    assert (ended > 1).all()
+    boards = worlds.render()
+    assert boards is not None
+    assert len(boards) == 3
+
+
+def test_equal_seeds_give_equal_games_of_dice_and_a_masked_action_changes_nothing() -> None:
+    games = [VectorGames("pig", num_envs=3) for _ in range(2)]
+    for one in games:
+        one.reset(seed=3)
+        for _ in range(30):
+            one.step(one.observe()[1].argmax(1))
+    assert [games[0].batch.position(game) for game in range(3)] == [games[1].batch.position(game) for game in range(3)]
+    before = [games[0].batch.position(game) for game in range(3)]
+    with pytest.raises(IllegalMove, match=r"action 9 is masked for seat_. of game 1; legal: 0"):
+        games[0].step(np.array([0, 9, 0]))
+    assert [games[0].batch.position(game) for game in range(3)] == before

@@ -87,7 +87,9 @@ def test_equal_seeds_give_equal_searches() -> None:
 def test_a_won_position_is_estimated_as_won() -> None:
     game = CONNECT_FOUR.rules({})
     nearly_won = played(game, 1, 7, 2, 7, 3, 6)
-    assert RulesTreeSearch(game).estimate_wins(nearly_won, 0, 200, random.Random(1).randrange) > 0.8
+    below = random.Random(1).randrange
+    assert RulesTreeSearch(game).estimate_move(nearly_won, 4, 50, below) == 1
+    assert RulesTreeSearch(game).estimate_move(nearly_won, 7, 200, below) < 0.8
 
 
 def test_a_game_that_hides_something_and_cannot_draw_it_is_not_played() -> None:

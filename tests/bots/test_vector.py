@@ -177,7 +177,7 @@ def test_a_masked_action_is_refused_with_those_that_are_legal_and_nothing_has_ha
 def test_what_cannot_be_made_or_played_is_refused_in_one_line() -> None:
     for call, said in (
         (lambda: VectorGames("nim", num_envs=0), "num_envs is 0: it must be a whole number, 1 or more"),
-        (lambda: VectorGames("kuhn", num_envs=1), "kuhn can't be played in batches"),
+        (lambda: VectorGames("kuhn", num_envs=1, luck="skill"), "kuhn under this config has no value function 'skill'"),
         (
             lambda: VectorSingle("nim", num_envs=1, render_mode="human"),
             "render_mode is 'human': it must be None or 'ansi'",

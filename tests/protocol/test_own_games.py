@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
@@ -11,10 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from arena.builtin_bots import make_demo_bots
 from arena.commands.try_bots import TryOptions
 from arena.web.client_wheel import build_client_wheel
 from arena.web.drawings import draw
 from arena.web.room_files import describe_games, is_served, list_room_files
+from bots.client.options import read_command_line
+from bots.client.settings import merge_settings
+from bots.evaluation import load_evaluation, names_of
+from bots.reference.random_bot import RandomBot
+from bots.search import star1
 from commands import call
 from example_games import DOCUMENT, EXAMPLES, write_race
 from machine.game_discovery import (
@@ -23,10 +30,12 @@ from machine.game_discovery import (
     add_game_file,
     find_specs,
     installed_specs,
+    read_source,
     resolve_game,
 )
 from protocol.errors import BadConfig, UsageFault
-from protocol.games import game_class, game_spec, is_known_game
+from protocol.games import game_class, game_spec, is_known_game, load_game
+from protocol.games.base import NO_DICE
 
 CONNECT_FOUR = EXAMPLES / "connect4.py"
 
@@ -293,5 +302,131 @@ def test_a_server_refuses_a_setting_that_is_no_file_of_a_game(tmp_path: Path) ->
 def test_the_clients_wheel_has_what_loads_games_of_files_and_none_of_them(race: Path) -> None:
     add_game_file(race)
     names = zipfile.ZipFile(io.BytesIO(build_client_wheel().content)).namelist()
-    assert {"machine/game_discovery.py", "protocol/games/turn_game.py"} <= set(names)
+    assert {"machine/game_discovery.py", "protocol/games/turn_game.py", "protocol/games/wire_game.py"} <= set(names)
     assert not [name for name in names if "race" in name]
+
+
+def test_the_source_of_a_file_is_told_while_it_is_that_which_was_loaded(race: Path) -> None:
+    assert resolve_game(str(race)) == "race"
+    content = race.read_bytes()
+    told = read_source("race")
+    assert (told.game, told.version, told.source.encode()) == ("race", "1", content)
+    assert told.digest == game_spec("race").digest == hashlib.sha256(content).hexdigest()
+    race.write_bytes(content + b"\n")
+    with pytest.raises(UsageFault, match="the source of race has changed since the arena loaded it: the arena has to"):
+        read_source("race")
+    race.unlink()
+    with pytest.raises(UsageFault, match="the source of race can't be read: No such file or directory"):
+        read_source("race")
+
+
+def test_the_source_of_a_game_that_is_no_file_or_no_text_is_refused(race: Path) -> None:
+    with pytest.raises(UsageFault, match="nim is not a game of a file, whose source can be told: it belongs to an"):
+        read_source("nim")
+    race.write_bytes(b"# coding: latin-1\n# \xe9\n" + race.read_bytes())
+    assert resolve_game(str(race)) == "race"
+    with pytest.raises(UsageFault, match="the source of race is not text in UTF-8"):
+        read_source("race")
+
+
+MISSPELLED = """
+    tilte = "Race"
+
+    def grids(self, state):
+        return None
+
+    def numbers_left(self, state):
+        return self.last - state.number
+
+    def _helper(self):
+        return None
+"""
+
+
+def test_a_name_that_the_contract_does_not_know_and_nothing_uses_is_warned_of(race: Path) -> None:
+    race.write_text(race.read_text() + MISSPELLED)
+    checked = call("arena", "game", "check", str(race), "--games", "2")
+    first = race.read_text().splitlines().index('    tilte = "Race"') + 1
+    assert checked.code == 0
+    assert checked.out.startswith("race/classic: 2 random games keep the contract")
+    assert checked.err.splitlines() == [
+        f"arena: race.py, line {first}: nothing uses Race.tilte, which the contract does not have; perhaps it should "
+        "be title",
+        f"arena: race.py, line {first + 2}: nothing uses Race.grids, which the contract does not have; perhaps it "
+        "should be grid",
+        f"arena: race.py, line {first + 5}: nothing uses Race.numbers_left, which the contract does not have",
+    ]
+
+
+def test_a_name_that_the_file_uses_is_not_warned_of(race: Path) -> None:
+    helper = "    def steps(self) -> tuple[int, ...]:\n        return (1, 2, 3)\n"
+    race.write_text(race.read_text().replace("in (1, 2, 3) if", "in self.steps() if") + "\n" + helper)
+    checked = call("arena", "game", "check", str(race), "--games", "2")
+    assert (checked.code, checked.err) == (0, "")
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.stem)
+def test_the_examples_are_checked_without_a_warning(file: Path) -> None:
+    assert call("arena", "game", "check", str(file), "--games", "1")[::2] == (0, "")
+
+
+EVALUATED = """
+    def evaluate(self, state: RaceState, seat: int) -> float:
+        return {value}
+"""
+
+
+@pytest.mark.parametrize("value", ["1", "-1.0", "None"])
+def test_an_evaluation_that_is_no_number_between_loss_and_win_is_named(race: Path, value: str) -> None:
+    race.write_text(race.read_text() + EVALUATED.format(value=value))
+    line = race.read_text().splitlines().index("    def evaluate(self, state: RaceState, seat: int) -> float:") + 1
+    checked = call("arena", "game", "check", str(race), "--games", "1")
+    assert (checked.code, checked.out) == (1, "")
+    assert checked.err == (
+        f"arena: race.py, line {line}: evaluate returns {value} for seat 0: a number between -1 and 1\n"
+    )
+
+
+def test_searches_look_only_some_moves_ahead_by_the_evaluation_of_the_author(race: Path) -> None:
+    """A number from which 21 is a multiple of four away is lost for who moves from it."""
+    good = "(0.5 if seat != state.seat else -0.5) if (self.last - state.number) % 4 == 0 else 0.0"
+    race.write_text(race.read_text() + EVALUATED.format(value=good))
+    assert resolve_game(str(race)) == "race"
+    assert names_of("race") == ("own", "none")
+    rules = load_game("race", {"last": 100})
+    state = rules.decode_state({"number": 42, "seat": 1, "to_move": 1, "ply": 9})
+    evaluate = load_evaluation("race")
+    found = star1(rules, state, depth=1, evaluate=evaluate)
+    assert (found.move, found.value) == (2, 450_000)
+    assert evaluate(rules, rules.apply(state, 2, NO_DICE)[0], 0) == -0.5
+    assert star1(rules, state, depth=1, evaluate=load_evaluation("race", "none")).value == 0
+
+
+def test_a_demo_server_has_a_bot_that_seeks_matches_of_it(race: Path) -> None:
+    add_game_file(race)
+    add_game_file(EXAMPLES / "onecard.py")
+    silent = race.with_name("silent.py")
+    silent.write_text(
+        race.read_text().replace('"race"', '"a-game-with-quite-a-long-name"')
+        + "    hidden = True\n    def seen(self, state, seat):\n        return state\n"
+    )
+    add_game_file(silent)
+    bots = {bot.name: bot.command for bot in make_demo_bots() if "--game" in bot.command}
+    seeking = {command[command.index("--game") + 1]: name for name, command in bots.items()}
+    assert (seeking["race"], seeking["onecard"]) == ("race-uct", "onecard-uct")
+    assert seeking["a-game-with-quite-a-long-name"] == "a-game-with-quite-a-long-random"
+
+
+def test_a_bot_gets_the_rules_by_the_file_on_its_command_line(race: Path) -> None:
+    given = read_command_line(RandomBot("mine"), ["--game", str(race), "--config", "last=9"])
+    settings = merge_settings(given)
+    assert (settings.game, settings.config) == ("race", {"last": 9})
+    with pytest.raises(UsageFault, match="race: last is 1: it must be an integer from 5 to 100"):
+        merge_settings(read_command_line(RandomBot("mine"), ["--game", "race", "--config", "last=1"]))
+    with pytest.raises(UsageFault, match=r"the game .*nowhere.py can't be read: No such file or directory"):
+        read_command_line(RandomBot("mine"), ["--game", "nowhere.py"])
+    compared = call("arena-bot", "compare", str(race), "--set", "last=5")
+    assert (compared.code, compared.out.splitlines()[0]) == (0, "race, the whole game")
+    refused = call("arena-bot", "run", "greedy", "--game", "nowhere.py")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.endswith("nowhere.py can't be read: No such file or directory\n")

@@ -16,7 +16,7 @@ from example_games import CONNECT_FOUR, EXAMPLES, ONE_CARD, PIG, TWENTY_ONE
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games import load_game
-from protocol.games.base import Game
+from protocol.games.base import NO_DICE, Game
 from protocol.games.turn_game import CHANCE, RulesError, TurnGame, choice, integer
 from protocol.messages import Event
 from referee.contract import ContractBroken, ContractChecker
@@ -349,7 +349,22 @@ def test_a_secret_move_is_shown_to_nobody_else() -> None:
     )
     game = load(secret)
     event = Event(ply=1, seat=0, move={"move": "bet"})
-    assert [game.view_event(event, seat).move for seat in (0, 1, None)] == [{"move": "bet"}, {}, {}]
+    seen = [game.view_event(event, seat).move for seat in (0, 1, None)]
+    assert seen == [{"move": "bet"}, {}, {}]
+    assert [game.notation_of_event(move or {}) for move in seen] == ["bet", "a hidden move", "a hidden move"]
+
+
+def test_chance_is_told_by_the_number_of_its_outcome() -> None:
+    pig, card = load(PIG), load(ONE_CARD)
+    rolled = pig.apply_chance(pig.apply(pig.first_turn, "roll", NO_DICE)[0], Dice(b"key", 1))[1]
+    assert rolled.move is not None
+    assert pig.describe_event(rolled) == f"outcome {rolled.move['outcome'] + 1} of 6"
+    weighed = Event(ply=0, seat=CHANCE, move={"outcome": 1, "of": [3, 1]})
+    assert pig.describe_event(weighed) == "outcome 2 of 2"
+    dealt = card.initial(Dice(b"key", 0))[1]
+    assert dealt is not None
+    assert card.describe_event(card.view_event(dealt, 0)) == "a hidden outcome"
+    assert card.describe_event(Event(ply=1, seat=0, move={"move": "bet"})) == ""
 
 
 def test_a_state_whose_ply_is_no_number_is_refused() -> None:

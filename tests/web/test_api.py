@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import html
 import json
+import os
 import re
 import socket
 import threading
@@ -31,8 +33,11 @@ from arena.web.api.operations import OPERATIONS, MatchesQuery
 from arena.web.grading import Grading
 from arena.web.site import Site
 from commands import call
+from example_games import EXAMPLES
 from library import Library, fill
+from machine.game_discovery import GAME_FILES_VARIABLE, add_game_file
 from postgres import new_database
+from protocol.games import remove_game
 from seasons import finish, result
 from stored_matches import storable
 from timeouts import WITHIN
@@ -53,15 +58,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module", autouse=True)
+def brought() -> Iterator[str]:
+    """Bring a game as a file."""
+    (name,) = add_game_file(EXAMPLES / "pig.py")
+    yield name
+    remove_game(name)
+    del os.environ[GAME_FILES_VARIABLE]
+
+
 @pytest.fixture(scope="module")
-def names(folder: Path) -> dict[str, str]:
+def names(folder: Path, brought: str) -> dict[str, str]:
     """What stands for the names in the examples."""
     reader = Reader.open(folder / "arena.db")
     found = reader.read(search_matches, Search(game="nim", bot="perfect")).rows
     tournament = reader.read(tournaments_page).rows[0].tournament
     reader.close()
     match = found[0].match
-    return {"bot": "perfect", "pool": "nim/classic", "match": match, "solved": match, "tournament": tournament}
+    return {
+        "bot": "perfect",
+        "pool": "nim/classic",
+        "match": match,
+        "solved": match,
+        "tournament": tournament,
+        "brought": brought,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -377,6 +398,22 @@ def test_the_document_lists_every_operation_in_its_words_with_what_has_to_be_ask
     told = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
     rows = [f"| `{address(operation)}` | {operation.summary} |" for operation in OPERATIONS]
     assert [line for line in told.splitlines() if line.startswith("| `/")] == rows
+
+
+def test_the_source_of_a_brought_game_is_told_with_its_digest(api: Visitor, brought: str) -> None:
+    told = asked(api, f"/games/{brought}/source")
+    content = (EXAMPLES / "pig.py").read_bytes()
+    assert told == {
+        "game": "pig",
+        "version": "1",
+        "digest": hashlib.sha256(content).hexdigest(),
+        "source": content.decode(),
+    }
+    assert refused(api, "/games/nim/source") == (
+        404,
+        "nim is not a game of a file, whose source can be told: it belongs to an installed package",
+    )
+    assert refused(api, "/games/halma/source") == (404, "this arena does not have the rules of halma")
 
 
 def test_every_example_on_the_page_of_the_api_is_answered(api: Visitor) -> None:

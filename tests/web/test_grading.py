@@ -205,7 +205,8 @@ def test_of_a_solved_game_the_moves_of_a_seat_are_graded_exactly(visitor: Visito
         ("risk-duel", {}, "exact"),
         ("risk-duel", {"preset": "asia"}, "estimated"),
         ("risk-campaign", {}, "estimated"),
-        ("tictactoe", {}, ""),
+        ("tictactoe", {}, "estimated"),
+        ("dilemma", {}, ""),
         ("nim", {"heaps": [-1]}, ""),
     ],
 )

@@ -66,7 +66,7 @@ def test_the_board_of_every_game_is_found(game: str) -> None:
 
 @pytest.mark.parametrize(
     ("game", "config", "said"),
-    [("tictactoe", None, ""), ("risk-campaign", {"max_rounds": 1}, ' data-graded="estimated"')],
+    [("dilemma", {"rounds": 1}, ""), ("risk-campaign", {"max_rounds": 1}, ' data-graded="estimated"')],
 )
 def test_grades_are_asked_for_as_somebody_can_give_them(
     visitor: Visitor, game: str, config: dict[str, int] | None, said: str

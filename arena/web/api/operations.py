@@ -60,6 +60,7 @@ from arena.web.grading import EXACT_METHOD, grading_method
 from arena.web.offline import grades_of, offline_page_in_pieces
 from arena.web.titles import example_game, example_pool, example_state
 from machine.exact.graders import may_need_solving
+from machine.game_discovery import GameSource, read_source
 from protocol import VERSION
 from protocol.display import short_repr
 from protocol.errors import UsageFault
@@ -250,6 +251,17 @@ def drawing(request: ApiRequest[DrawingQuery]) -> Drawing:
     state = _parse_json("state", query.state, dict[str, Any])
     config = _parse_json("config", query.config, dict[str, Any])
     return draw(game, config, state, _parse_json("moves", query.moves, list[dict[str, Any]]))
+
+
+def source(request: ApiRequest[Query]) -> GameSource:
+    """Return the source of a game that the operator brought as a file, with its digest."""
+    game = request.path["game"]
+    if game not in game_names():
+        raise NotFound(missing_rules_message(game))
+    try:
+        return read_source(game)
+    except UsageFault as fault:
+        raise NotFound(str(fault)) from fault
 
 
 def _parse_json(name: str, text: str, kind: type[T]) -> T:
@@ -506,6 +518,7 @@ def proof(request: ApiRequest[Query]) -> InclusionProof:
 OPERATIONS = (
     Operation("/games", games),
     Operation("/games/{game}/drawing", drawing, example=f"/games/{example_game()}/drawing?state={example_state()}"),
+    Operation("/games/{game}/source", source, example="/games/{brought}/source"),
     Operation("/pools", pools, example=f"/pools?game={example_game()}"),
     Operation("/leaderboard/{game}/{preset}", leaderboard, example=f"/leaderboard/{example_pool()}?limit=3"),
     Operation("/bots", bots, example="/bots?limit=3"),

@@ -18,6 +18,7 @@ from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS
 from arena.web.rendering import render_page, site_of
 from machine.exact.graders import solved_games
+from protocol.games import game_names, game_spec
 
 
 class Field(Struct, frozen=True):
@@ -52,10 +53,13 @@ def api(request: Request) -> Response:
 
 
 def _names(reader: Reader) -> dict[str, str]:
-    """Return names for the examples of operations: of the newest match, of the newest match of a solved game, and of
-    the newest tournament.
+    """Return names for the examples of operations: of the newest match, of the newest match of a solved game, of the
+    newest tournament, and of a game of a file.
     """
     names: dict[str, str] = {}
+    for name in game_names():
+        if game_spec(name).digest:
+            names["brought"] = name
     for match in reader.read(search_matches, Search(), limit=1).rows:
         names |= {"match": match.match, "bot": match.seats[0].bot, "pool": pool_or_unrated(match)}
     for game in solved_games():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
+from pkgutil import resolve_name
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -19,11 +20,13 @@ from measuring.value_registry import value_names
 from protocol.dice import SEED_BYTES, Dice
 from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.games import game_part, games_with
+from protocol.games import game_part
 from protocol.games.base import Game
 
 S = TypeVar("S")
 
+_SINGLE_GAMES_BATCH = "bots.environments.batched.single_games:SingleGamesBatch"
+"""The import path of the batch of games that have no rules for batches."""
 Numbers = NDArray[np.int64]
 Vectors = NDArray[np.float32]
 """The vectors that one seat of each game sees: an array of games × numbers."""
@@ -74,31 +77,9 @@ class Batch(ABC, Generic[S]):
         """Set the state of each game's dice by a seed of its own."""
         self.generators[:] = [seed_state(seed % SEED_COUNT) for seed in seeds]
 
+    @abstractmethod
     def start_games(self, games: Numbers) -> None:
         """Start these games from the beginning. If the rules deal at random, each game deals by its own dice."""
-        if self._initial_state is not None:
-            self._set_states(games, self._initial_state)
-            return
-        for game in games:
-            key = draw_numbers(self.generators, np.full(SEED_BYTES, game), 256).astype(np.uint8).tobytes()
-            self.set_position(np.array([game]), self.rules.initial(Dice(key, 0))[0])
-
-    @cached_property
-    def _initial_state(self) -> Numbers | None:
-        """The initial state of every game as `_flatten` returns it; None if games begin with a random deal."""
-        first, deal = self.rules.initial(Dice(bytes(SEED_BYTES), 0))
-        return self._flatten(first) if deal is None else None
-
-    def set_position(self, games: Numbers, position: S) -> None:
-        """Set each of the games with the indices `games` to `position`."""
-        self._set_states(games, self._flatten(position))
-
-    @abstractmethod
-    def _flatten(self, position: S) -> Numbers:
-        """Return a position in the flat form that `_set_states` takes."""
-
-    @abstractmethod
-    def _set_states(self, games: Numbers, flat: Numbers) -> None: ...
 
     @abstractmethod
     def position(self, game: int) -> S:
@@ -131,7 +112,36 @@ class Batch(ABC, Generic[S]):
         return Dice(bytes(SEED_BYTES), 0)
 
 
-class RowBatch(Batch[S]):
+class ArrayBatch(Batch[S]):
+    """A batch that holds positions in arrays of numbers."""
+
+    def start_games(self, games: Numbers) -> None:
+        if self._initial_state is not None:
+            self._set_states(games, self._initial_state)
+            return
+        for game in games:
+            key = draw_numbers(self.generators, np.full(SEED_BYTES, game), 256).astype(np.uint8).tobytes()
+            self.set_position(np.array([game]), self.rules.initial(Dice(key, 0))[0])
+
+    @cached_property
+    def _initial_state(self) -> Numbers | None:
+        """The initial state of every game as `_flatten` returns it; None if games begin with a random deal."""
+        first, deal = self.rules.initial(Dice(bytes(SEED_BYTES), 0))
+        return self._flatten(first) if deal is None else None
+
+    def set_position(self, games: Numbers, position: S) -> None:
+        """Set each of the games with the indices `games` to `position`."""
+        self._set_states(games, self._flatten(position))
+
+    @abstractmethod
+    def _flatten(self, position: S) -> Numbers:
+        """Return a position in the flat form that `_set_states` takes."""
+
+    @abstractmethod
+    def _set_states(self, games: Numbers, flat: Numbers) -> None: ...
+
+
+class RowBatch(ArrayBatch[S]):
     """A batch that holds its games in one array: a row of `width` numbers is the state of a game."""
 
     columns: ClassVar[tuple[int, int]]
@@ -167,13 +177,15 @@ def draw_numbers(generators: Numbers, games: Numbers, below: int) -> Numbers:
 
 
 def make_batch(rules: Game[Any, Any], count: int, luck: str | None) -> Batch[Any]:
-    """Return a batch of `count` games by these rules; `luck` None chooses the best value function.
+    """Return a batch of `count` games by these rules; `luck` None chooses the best value function. A game without rules
+    for batches is played as that many single games, which is slower.
 
-    Raise `UsageFault` if batches do not support the game or the value function.
+    Raise `UsageFault` if the game has no encoding, or the batch does not have the value function.
     """
     found: type[Batch[Any]] | None = game_part(rules.name, "batch")
     if found is None:
-        raise UsageFault(f"{rules.name} can't be played in batches; {', '.join(games_with('batch'))} are")
+        single: Callable[..., Batch[Any]] = resolve_name(_SINGLE_GAMES_BATCH)
+        return single(rules, count, luck)
     offered = [name for name in value_names(rules) if name in found.luck_value_functions]
     if luck is not None and luck not in offered:
         raise UsageFault(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bots.environments.batched.batch import Batch, Masks, Numbers, ThrowCounts, Vectors
+from bots.environments.batched.batch import ArrayBatch, Masks, Numbers, ThrowCounts, Vectors
 from bots.evaluation.base import EQUAL_WEIGHTS
 from games.risk.environments.reference_dice import ScriptedDice
 from games.risk.evaluation import FEATURES_BOUND
@@ -68,7 +68,7 @@ difference of both seats' points, as in `games.risk.measuring`.
 """
 
 
-class DuelBatch(Batch[Position]):
+class DuelBatch(ArrayBatch[Position]):
     """A batch of games of bounded Risk. Its arrays hold positions as seat 0 sees them. If luck is measured by features,
     further arrays hold them as seat 1 does.
     """
