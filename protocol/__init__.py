@@ -1,8 +1,8 @@
 """Messages, codecs, dice, digests and the contract of games, which both sides of the arena share. There is no I/O,
 except that `games` loads code and documents of games by their names. Every package may import it; it imports none.
 
-- messages.py defines every message, codec.py both encodings and their limits, schema.py the JSON Schema.
-  field_errors.py says in words what a field may be.
+- messages.py defines every message, codec.py both encodings and their limits, schema.py the JSON Schema,
+  docs/messages.schema.json. field_errors.py says in words what a field may be; a new kind of type needs a case there.
 - dice.py has the committed dice, digest.py the digest chain.
 - errors.py sorts failures by who is at fault. close_codes.py, error_codes.py and reasons.py list the codes.
 - names.py, display_names.py and pools.py define names of bots, of people and of rating pools.

@@ -21,7 +21,8 @@ and changes are functions of a connection, which a `Store` runs in transactions.
   archives.py lists and archive_file.py writes and reads. record_restore.py restores records from a backup.
 - Tournaments: tournament_state.py has tournaments in progress, and their matches that wait to be rated. tournaments.py
   has the queries for pages.
-- Queries for pages: leaderboards.py, match_search.py, match_numbers.py and paging.py; export_rows.py for exports.
+- Queries for pages: leaderboards.py, match_search.py, match_numbers.py and paging.py; export_rows.py for the columns
+  and rows of exports, of which those of matches and seats come from views.py.
 - Nodes: node_store.py owns a node's name, nodes.py lists the nodes, and announcements.py tells them of changes.
   feed_position.py stores how far the event feed has come.
 
