@@ -2,7 +2,8 @@
 
 A file is loaded by `add_game_file`. Processes that are started later load it as well: the environment variable
 `GAME_FILES_VARIABLE` names it. An installed package offers games as entry points of the group `GAME_ENTRY_POINT_GROUP`:
-a `TurnGame`, another `Game`, or a sequence of `GameSpec`.
+a `TurnGame`, another `Game`, a sequence of `GameSpec`, or a `GameFamily`. Packages are looked at only if somebody asks
+for a game that is not built in, or for all games. A name `FAMILY:GAME` loads one entry point, that of the family.
 """
 
 from __future__ import annotations
@@ -14,20 +15,27 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from traceback import extract_tb
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from protocol.display import list_choices, short_repr
-from protocol.errors import Fault, UsageFault
-from protocol.games import game_spec, is_known_game, register_game
+from protocol.errors import Fault, UnknownGame, UsageFault
+from protocol.games import game_spec, is_known_game, list_game, register_game
 from protocol.games.base import Game
-from protocol.games.spec import GameSpec
+from protocol.games.spec import FAMILY_SEPARATOR, GameFamily, GameSpec
 from protocol.games.turn_game import RulesError, TurnGame
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GAME_FILES_VARIABLE = "ARENA_GAME_FILES"
 """The environment variable with the paths of the files of games, separated as those in `PATH`."""
+FAMILY_GAMES_VARIABLE = "ARENA_FAMILY_GAMES"
+"""The environment variable with the names of listed games of families, separated by commas."""
 GAME_ENTRY_POINT_GROUP = "bot_arena.games"
 """The group of entry points in which packages offer games."""
 GAME_FILE_SUFFIX = ".py"
@@ -93,9 +101,12 @@ def inherited_files() -> list[Path]:
 
 
 def find_specs() -> Iterator[GameSpec]:
-    """Yield the games of the files that the environment names, and of installed packages. Raise `UsageFault`."""
+    """Yield the games that the environment names, by their files or families, and those of installed packages. Raise
+    `UsageFault`, or `UnknownGame` for a game of a family.
+    """
     for file in inherited_files():
         yield from load_game_file(file)
+    yield from map(find_family_spec, _inherited_names())
     yield from installed_specs()
 
 
@@ -200,18 +211,84 @@ def _spec_of(module: ModuleType, kind: type[Any], file: Path) -> GameSpec:
 
 
 def installed_specs() -> Sequence[GameSpec]:
-    """Return the games that installed packages offer. Raise `UsageFault` if a package's game can't be loaded."""
-    from importlib.metadata import entry_points  # takes 10 ms, which most programs do not need
-
+    """Return the games that installed packages offer, without those of families. Raise `UsageFault` if a package's game
+    can't be loaded.
+    """
     specs: list[GameSpec] = []
-    for entry in entry_points(group=GAME_ENTRY_POINT_GROUP):
-        try:
-            found = entry.load()
-        except Exception as exc:
-            raise UsageFault(f"the installed game {entry.name} can't be loaded: {type(exc).__name__}: {exc}") from exc
+    for entry in game_entry_points():
+        found = _load_entry(entry)
         if isinstance(found, type) and issubclass(found, (Game, TurnGame)):
-            path = f"{found.__module__}:{found.__qualname__}{'.rules' if issubclass(found, TurnGame) else ''}"
-            specs.append(GameSpec(name=found.name, room=found.__module__, rules=path))
-        else:
+            specs.append(_spec_of_class(found))
+        elif not isinstance(found, GameFamily):
             specs += found
     return specs
+
+
+@cache
+def game_entry_points() -> Sequence[EntryPoint]:
+    """Return the entry points by which installed packages offer games. They are read once in a process."""
+    from importlib.metadata import entry_points  # takes 10 ms, which most programs do not need
+
+    return tuple(entry_points(group=GAME_ENTRY_POINT_GROUP))
+
+
+def _load_entry(entry: EntryPoint) -> Any:
+    """Return what an entry point names. Raise `UsageFault` if it can't be imported."""
+    try:
+        return entry.load()
+    except Exception as exc:
+        raise UsageFault(f"the installed game {entry.name} can't be loaded: {type(exc).__name__}: {exc}") from exc
+
+
+def _spec_of_class(kind: type[Any]) -> GameSpec:
+    """Return the spec of a game that a package offers as a class."""
+    path = f"{kind.__module__}:{kind.__qualname__}{'.rules' if issubclass(kind, TurnGame) else ''}"
+    return GameSpec(
+        name=kind.name,
+        room=kind.__module__,
+        rules=path,
+        version=getattr(kind, "version", "1"),
+        digest=digest_package(kind.__module__),
+    )
+
+
+def digest_package(module: str) -> str:
+    """Return the digest, hexadecimal, of the Python sources of the installed package that a module belongs to. The
+    module must have been imported.
+    """
+    top = sys.modules[module.partition(".")[0]]
+    assert top.__file__ is not None
+    file = Path(top.__file__)
+    digest = hashlib.sha256()
+    for source in sorted(file.parent.rglob("*.py")) if hasattr(top, "__path__") else [file]:
+        digest.update(f"{source.relative_to(file.parent).as_posix()}\n".encode() + source.read_bytes())
+    return digest.hexdigest()
+
+
+def find_family_spec(name: str) -> GameSpec:
+    """Return the game `FAMILY:GAME` of an installed package. The name of its entry point is that of the family. Raise
+    `UnknownGame`, or `UsageFault` if the family can't be loaded.
+    """
+    family_name = name.partition(FAMILY_SEPARATOR)[0]
+    for entry in game_entry_points():
+        if entry.name == family_name:
+            family = _load_entry(entry)
+            if isinstance(family, GameFamily):
+                spec: GameSpec = resolve_name(family.find_spec)(name)
+                return spec
+    prefix = short_repr(family_name)[1:-1]
+    raise UnknownGame(f"there is no game {short_repr(name)}: no installed package offers games named {prefix}:…")
+
+
+def add_family_game(name: str) -> None:
+    """Add a game of a family to the lists of games, for this process and those that it starts later. Raise
+    `UnknownGame`.
+    """
+    list_game(name)
+    names = [*_inherited_names(), name]
+    os.environ[FAMILY_GAMES_VARIABLE] = ",".join(dict.fromkeys(names))
+
+
+def _inherited_names() -> list[str]:
+    """Return the games of families that the environment lists."""
+    return [name for name in os.environ.get(FAMILY_GAMES_VARIABLE, "").split(",") if name]

@@ -311,9 +311,9 @@ class ServerSettings:
     games: Annotated[
         str,
         Setting(
-            "Also referee the game in this Python file.",
-            "files like connect4.py",
-            "FILE.py",
+            "Also referee the game in this Python file, or this game of an installed family.",
+            "files like connect4.py, or games like openspiel:hex",
+            "FILE.py|FAMILY:GAME",
             is_list=True,
             flags=("--game",),
         ),

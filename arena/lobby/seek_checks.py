@@ -7,7 +7,7 @@ from typing import Any
 from protocol import error_codes
 from protocol.display import list_choices, short_repr
 from protocol.errors import BadConfig, BotFault, MalformedMessage
-from protocol.games import game_class, load_game
+from protocol.games import check_listed, game_class, load_game
 from protocol.games.base import Game
 from protocol.messages import Seek
 from protocol.names import fold_name
@@ -29,6 +29,7 @@ def rules_of(bot: str, seek: Seek) -> Game[Any, Any] | None:
     """Check a seek, and return the rules of its game and config; None for an open seek. Raise a `BotFault` if the seek
     is refused. `bot` is the folded name of its bot.
     """
+    check_listed(seek.game)
     if seek.open:
         _check_open(seek)
         return None

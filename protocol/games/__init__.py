@@ -8,6 +8,9 @@ The package `games` has the built-in games. It is found by its name alone and im
 games come from files and installed packages. machine/game_discovery.py loads them when somebody asks for a game that is
 not built in, or for all games. `register_game` adds a game. A function that caches what it has read from the registry
 is marked with `clear_on_registration`.
+
+A game of a family, `FAMILY:GAME`, is found by its name alone. Lists of games have it only after `list_game`. What
+clients ask for must be listed (`check_listed`): strangers do not choose among all games of a package.
 """
 
 from __future__ import annotations
@@ -22,13 +25,16 @@ import msgspec
 
 from protocol.errors import UnknownGame, UsageFault
 from protocol.games.base import Game
-from protocol.games.spec import GameSpec
+from protocol.games.spec import FAMILY_SEPARATOR, GameSpec
 
 _BUILTIN_GAMES = "games:SPECS"
 """The module and the name of the specs of all built-in games. Lists of games have the order of these specs."""
 
 _DISCOVERED_GAMES = "machine.game_discovery:find_specs"
 """The module and the name of the function that yields the specs of games from files and installed packages."""
+
+_FAMILY_GAMES = "machine.game_discovery:find_family_spec"
+"""The module and the name of the function that returns the spec of a game of a family."""
 
 
 class CachedFunction(Protocol):
@@ -61,6 +67,11 @@ def _other_specs() -> dict[str, GameSpec]:
 
 
 def _find_spec(name: str) -> GameSpec | None:
+    if FAMILY_SEPARATOR in name:
+        try:
+            return _family_spec(name)
+        except UnknownGame:
+            return None
     return _builtin_specs().get(name) or _other_specs().get(name)
 
 
@@ -76,6 +87,18 @@ def register_game(spec: GameSpec) -> None:
     _clear_caches()
 
 
+def list_game(name: str) -> None:
+    """Add a game of a family to the lists of games. Raise `UnknownGame` if no installed package has it."""
+    _other_specs()[name] = game_spec(name)
+    _clear_caches()
+
+
+def check_listed(name: str) -> None:
+    """Raise `UnknownGame`, with the names of the listed games, if a game is none of them."""
+    if name not in _specs():
+        raise _unknown_game(name)
+
+
 def remove_game(name: str) -> None:
     """Remove a game that is not built in. Matches that have begun keep its rules."""
     del _other_specs()[name]
@@ -86,6 +109,13 @@ def clear_on_registration(function: CachedT) -> CachedT:
     """Clear the cache of a function whenever a game is registered or removed. This is a decorator."""
     _dependent_functions.append(function)
     return function
+
+
+@clear_on_registration
+@cache
+def _family_spec(name: str) -> GameSpec:
+    spec: GameSpec = resolve_name(_FAMILY_GAMES)(name)
+    return spec
 
 
 def _clear_caches() -> None:
@@ -114,11 +144,19 @@ def missing_rules_message(name: str) -> str:
 
 
 def game_spec(name: str) -> GameSpec:
-    """Return the description of a game. Raise `UnknownGame`, with the known names."""
+    """Return the description of a game. Raise `UnknownGame`, with the known names or with the reason why a game of a
+    family can't be played.
+    """
+    if FAMILY_SEPARATOR in name:
+        return _family_spec(name)
     found = _find_spec(name)
     if found is None:
-        raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(game_names())}")
+        raise _unknown_game(name)
     return found
+
+
+def _unknown_game(name: str) -> UnknownGame:
+    return UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(game_names())}")
 
 
 def games_with(field: str) -> tuple[str, ...]:

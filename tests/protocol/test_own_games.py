@@ -253,7 +253,10 @@ def test_a_game_without_a_grid_is_drawn_as_text(race: Path) -> None:
 def test_a_server_refuses_a_setting_that_is_no_file_of_a_game(tmp_path: Path) -> None:
     named = call("arena", "serve", "--game", "nim", "--data", str(tmp_path / "data"))
     assert named.code == 2
-    assert named.err == "arena: games is 'nim': name a file, like connect4.py; built-in games need no setting\n"
+    assert named.err == (
+        "arena: games is 'nim': name a file, like connect4.py, or a game of a family, like openspiel:hex; "
+        "other games need no setting\n"
+    )
     missing = call("arena", "serve", "--game", "none.py", "--data", str(tmp_path / "data"))
     assert (missing.code, missing.out) == (2, "")
     assert missing.err.endswith("none.py can't be read: No such file or directory\n")
