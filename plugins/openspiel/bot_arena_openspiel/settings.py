@@ -57,7 +57,7 @@ TEXT_CHOICES: Mapping[str, tuple[str, ...]] = {
     "reset-face": ("reset-face", "reset-quantity"),
     "fcpa": ("fcpa", "fc"),
 }
-"""The values of parameters that are texts, by the default. A config sets no other texts, such as boards and file names."""
+"""The values of parameters that are texts, by the default. A config sets no other texts, such as boards and files."""
 DECIMAL_PATTERN = re.compile(r"\d{1,6}(\.\d{1,6})?")
 """The form of a parameter that is a float."""
 
