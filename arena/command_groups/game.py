@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +14,9 @@ app = group("game", "Check games of your own.")
 
 @app.command("check")
 def game_check(
-    file: Annotated[Path, typer.Argument(metavar="FILE.py", help="The file with the game.")],
+    game: Annotated[
+        str, typer.Argument(metavar="FILE.py|NAME", help="The file with the game, or the name of an installed one.")
+    ],
     games: Annotated[int, typer.Option(min=1, max=100_000, help="Random games of each preset.")] = 50,
     seed: Annotated[int, typer.Option(help="The seed of the random games.")] = 0,
     watch: Annotated[bool, typer.Option("--watch", help="Check again whenever the file is saved.")] = False,
@@ -27,4 +28,4 @@ def game_check(
     """
     from arena.commands.game_check import GameCheckOptions, run
 
-    run(GameCheckOptions(file=file, games=games, seed=seed, watch=watch, to_json=to_json))
+    run(GameCheckOptions(game=game, games=games, seed=seed, watch=watch, to_json=to_json))

@@ -156,3 +156,27 @@ def test_bots_try_a_game_of_a_family() -> None:
     played = call("arena", "try", "random", "uct", "--game", "counting:up", "--set", "sims=10")
     assert (played.code, played.err) == (0, "")
     assert "random" in played.out
+
+
+def test_a_game_of_a_package_is_checked_by_its_name(package: Path) -> None:
+    checked = call("arena", "game", "check", "counting:up", "--games", "2")
+    assert (checked.code, checked.err) == (0, "")
+    assert checked.out.startswith("counting:up/classic: 2 random games keep the contract, 6 plies")
+    watched = call("arena", "game", "check", "counting:up", "--watch")
+    assert (watched.code, "--watch needs a file" in watched.err) == (2, True)
+    unknown = call("arena", "game", "check", "counting:down")
+    assert (unknown.code, unknown.err) == (2, "arena: counting:down has one player\n")
+
+
+@pytest.mark.parametrize(
+    ("method", "failure"),
+    [
+        ("def moves(self, state): return [1, 1]", "counting:up: legal_moves: a legal move is listed twice"),
+        ("def moves(self, state): return 1 / 0", "counting:up: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_package_that_breaks_the_contract_is_a_line(package: Path, method: str, failure: str) -> None:
+    source = (package / "__init__.py").read_text()
+    (package / "__init__.py").write_text(source.replace("def moves(self, state): return [1]", method))
+    checked = call("arena", "game", "check", "counting:up", "--games", "1")
+    assert (checked.code, checked.err) == (1, f"arena: {failure}\n")
