@@ -20,7 +20,7 @@ from protocol.games.turn_game import TurnGame, TurnRules, TurnState
 from protocol.messages import Event
 
 UciMove = Annotated[str, Meta(pattern="^[a-h][1-8][a-h][1-8][nbrq]?$")]
-"""A move as UCI writes it: `e2e4`, `e1g1` for castling, `e7e8q`."""
+"""A move as UCI writes it: e2e4, e1g1 for castling, e7e8q."""
 SAN_PATTERN = re.compile(r"[a-hKQRBNO1-8x=-]{2,8}")
 """The form of a move in standard algebraic notation, without `+` and `#`."""
 FIGURINES = "♙♟♘♗♖♕♔♞♝♜♛♚"

@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import Any, ClassVar
 
@@ -85,7 +86,7 @@ class OpenSpielGame(Game[SpielState, int]):
         if self.parameters.get("ansi_color_output"):
             given["ansi_color_output"] = False
         try:
-            self.spiel_game = pyspiel.load_game(self.short_name, given)
+            self.spiel_game = _load_game(self.short_name, tuple(given.items()))
             first_node = self.spiel_game.new_initial_state()
         except (pyspiel.SpielError, ValueError, IndexError) as exc:
             reason = " ".join(str(exc).split())[-MAX_REASON_CHARS:]
@@ -457,6 +458,12 @@ class OpenSpielRounds(OpenSpielGame, SimultaneousGame[SpielState, int]):
             return ((PROBABILITY_ONE, self._after(state, int(moves[node.current_player()]))),)
         joint = list(product(*self._joint_options(node, moves)))
         return [(Fraction(1, len(joint)), self._after(state, action)) for action in joint]
+
+
+@lru_cache(256)
+def _load_game(short_name: str, parameters: tuple[tuple[str, Any], ...]) -> Any:
+    """Return OpenSpiel's game, which never changes. OpenSpiel warns about some games whenever it loads them."""
+    return pyspiel.load_game(short_name, dict(parameters))
 
 
 def _read_config(game: type[OpenSpielGame], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
