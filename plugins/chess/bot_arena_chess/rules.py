@@ -21,6 +21,8 @@ from protocol.messages import Event
 
 UciMove = Annotated[str, Meta(pattern="^[a-h][1-8][a-h][1-8][nbrq]?$")]
 """A move as UCI writes it: e2e4, e1g1 for castling, e7e8q."""
+MAX_REVERSIBLE_PLIES = 100
+"""The number of plies without a capture and without a move of a pawn after which a match is drawn."""
 SAN_PATTERN = re.compile(r"[a-hKQRBNO1-8x=-]{2,8}")
 """The form of a move in standard algebraic notation, without `+` and `#`."""
 FIGURINES = "♙♟♘♗♖♕♔♞♝♜♛♚"
@@ -35,7 +37,7 @@ class Position(NamedTuple):
     fen: str = chess.STARTING_FEN
     base: str = chess.STARTING_FEN
     """The last position in FEN that can't come again."""
-    moves: tuple[UciMove, ...] = ()
+    moves: Annotated[tuple[UciMove, ...], Meta(max_length=MAX_REVERSIBLE_PLIES)] = ()
     """The moves from `base` to `fen`."""
 
 
@@ -58,7 +60,9 @@ def facts_of(base: str, moves: tuple[str, ...]) -> Facts:
     else:
         board = chess.Board(base)
     legal = tuple(move.uci() for move in board.legal_moves)
-    is_drawn = board.is_repetition(3) or board.halfmove_clock >= 100 or board.is_insufficient_material()
+    is_drawn = (
+        board.is_repetition(3) or board.halfmove_clock >= MAX_REVERSIBLE_PLIES or board.is_insufficient_material()
+    )
     return Facts(board, legal, is_drawn or not legal)
 
 

@@ -180,6 +180,8 @@ def test_a_state_begins_anew_where_no_position_can_come_again() -> None:
     assert (moved.state.base, moved.state.moves) == (state.state.fen, ("f6g8",))
     with pytest.raises(ValueError, match="illegal uci"):
         RULES.decode_state({**RULES.encode_state(moved), "moves": ["a1a8"]})
+    with pytest.raises(ValueError, match="length <= 100"):
+        RULES.decode_state({**RULES.encode_state(moved), "moves": ["f6g8"] * 101})
 
 
 def test_boards_are_not_changed_by_what_is_asked_of_them() -> None:

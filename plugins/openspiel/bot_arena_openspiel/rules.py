@@ -158,9 +158,7 @@ class OpenSpielGame(Game[SpielState, int]):
             node.apply_action(action)
             word = str(action)
         history = f"{state.history} {word}" if state.history else word
-        if len(self._nodes) >= MAX_NODES:
-            self._nodes.clear()
-        self._nodes[history] = node
+        self._keep(history, node)
         return SpielState(history, state.plies + 1, state.left, node=node)
 
     def _chances(self, state: SpielState) -> tuple[Sequence[Action], Sequence[int]]:
@@ -279,28 +277,45 @@ class OpenSpielGame(Game[SpielState, int]):
         return SpielState(history, plies, left, node=self._node_of(history))
 
     def _node_of(self, history: str) -> Any:
-        """Return the node after a history. Raise `ValueError` if OpenSpiel refuses it."""
+        """Return the node after a history. Raise `ValueError` if it is none of this game: histories come from clients,
+        too, and OpenSpiel may end the process at an action that is not legal.
+        """
         if not history:
             return self._begin.node
         known = self._nodes.get(history)
         if known is not None:
             return known
         before, _, word = history.rpartition(" ")
-        node = self._nodes[before].clone() if before in self._nodes else None
-        words = [word] if node is not None else history.split(" ")
-        node = self._begin.node.clone() if node is None else node
-        try:
-            for action in words:
-                if "," in action:
-                    node.apply_actions(list(map(int, action.split(","))))
-                else:
-                    node.apply_action(int(action))
-        except pyspiel.SpielError as exc:
-            raise ValueError(f"the history {short_repr(history)} is refused by OpenSpiel") from exc
+        node, words = (self._nodes.get(before), [word]) if before else (None, [word])
+        if node is None:
+            node, words = self._begin.node, history.split(" ")
+        node = node.clone()
+        for number, each in enumerate(words):
+            try:
+                self._apply_word(node, each)
+            except ValueError as exc:
+                raise ValueError(f"{short_repr(each)} at {number} of the history can't be played") from exc
+        self._keep(history, node)
+        return node
+
+    def _apply_word(self, node: Any, word: str) -> None:
+        """Apply an action, or those of a round, to a node. Raise `ValueError` if they are not legal."""
+        actions = list(map(int, word.split(",")))
+        if not node.is_simultaneous_node():
+            (action,) = actions
+            if action not in node.legal_actions():
+                raise ValueError(f"{action} is not legal")
+            node.apply_action(action)
+            return
+        for seat, action in zip(range(self.seats), actions, strict=True):
+            if action not in (node.legal_actions(seat) or (0,)):
+                raise ValueError(f"{action} is not legal for seat {seat}")
+        node.apply_actions(actions)
+
+    def _keep(self, history: str, node: Any) -> None:
         if len(self._nodes) >= MAX_NODES:
             self._nodes.clear()
         self._nodes[history] = node
-        return node
 
     def encode_move(self, move: int) -> dict[str, Any]:
         return {"action": int(move)}

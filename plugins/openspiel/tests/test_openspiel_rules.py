@@ -113,8 +113,26 @@ def test_a_state_is_read_again_from_its_history_also_by_rules_that_have_not_seen
     again = pickle.loads(pickle.dumps(game)).decode_state(wire)
     assert again == state
     assert str(again.node) == str(state.node)
-    with pytest.raises(ValueError, match="is refused by OpenSpiel"):
-        game.decode_state({**wire, "history": "4 4"})
+
+
+@pytest.mark.parametrize(
+    ("name", "history"),
+    [
+        ("tic_tac_toe", "4 4"),
+        ("tic_tac_toe", "4 0 999999"),
+        ("tic_tac_toe", "0 3 1 4 2 5"),
+        ("tic_tac_toe", "4,0"),
+        ("tic_tac_toe", "4 x"),
+        ("kuhn_poker", "0 0"),
+        ("goofspiel", "0 1,1,1"),
+        ("goofspiel", "0 1,99"),
+    ],
+)
+def test_a_history_that_could_not_be_played_is_refused_before_openspiel_gets_it(name: str, history: str) -> None:
+    game = load_game(f"openspiel:{name}")
+    wire = game.encode_state(game.initial(Dice(KEY, 0))[0])
+    with pytest.raises(ValueError, match="of the history can't be played"):
+        game.decode_state({**wire, "history": history})
 
 
 def test_a_seat_sees_its_information_state_and_nobody_sees_the_cards_of_others() -> None:
