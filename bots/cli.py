@@ -146,6 +146,17 @@ def pipe(context: typer.Context) -> None:
     pipe(context.args or ["--help"], "arena-bot pipe")
 
 
+@app.command(cls=_Delegated, rich_help_panel=PLAYERS)
+def uci(context: typer.Context) -> None:
+    """Connect a chess engine that speaks UCI as a bot.
+
+    Any engine plays, with its clock mapped: uci [options] -- ENGINE.
+    """
+    from bots.commands.uci import uci
+
+    uci(context.args or ["--help"], "arena-bot uci")
+
+
 def _add_command(name: str, users: str, about: str) -> None:
     """Add a command. It runs the function `name` of the module of the same name in bots.commands."""
 

@@ -2,8 +2,9 @@
 
 A file is loaded by `add_game_file`. Processes that are started later load it as well, such as bots and workers, which
 open no database: the environment variable `GAME_FILES_VARIABLE` names it. game_files.py loads games that a database
-keeps. An installed package offers games as entry points of the group `GAME_ENTRY_POINT_GROUP`:
-a `TurnGame`, another `Game`, or a sequence of `GameSpec`.
+keeps. An installed package offers games as entry points of the group `GAME_ENTRY_POINT_GROUP`: a `TurnGame`, another
+`Game`, a sequence of `GameSpec`, or a `GameFamily`. Packages are looked at only if somebody asks for a game that is not
+built in, or for all games. A name `FAMILY:GAME` loads one entry point, that of the family.
 """
 
 from __future__ import annotations
@@ -15,23 +16,30 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from traceback import extract_tb
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from protocol.display import list_choices, short_repr
-from protocol.errors import Fault, UsageFault
-from protocol.games import game_names, game_spec, is_known_game, register_game, remove_game
+from protocol.errors import Fault, UnknownGame, UsageFault
+from protocol.games import game_names, game_spec, is_known_game, list_game, register_game, remove_game
 from protocol.games.base import Game
-from protocol.games.spec import EvaluationSpec, GameSpec
+from protocol.games.spec import FAMILY_SEPARATOR, EvaluationSpec, GameFamily, GameSpec
 from protocol.games.turn_game import RulesError, TurnGame
 from protocol.pools import FIRST_VERSION, VERSION_DESCRIPTION, is_rules_version
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GAME_FILES_VARIABLE = "ARENA_GAME_FILES"
 """The environment variable with the paths of the files of games, separated as those in `PATH`."""
+FAMILY_GAMES_VARIABLE = "ARENA_FAMILY_GAMES"
+"""The environment variable with the names of listed games of families, separated by commas."""
 GAME_ENTRY_POINT_GROUP = "bot_arena.games"
 """The group of entry points in which packages offer games."""
 GAME_FILE_SUFFIX = ".py"
@@ -134,13 +142,16 @@ def inherited_files() -> list[Path]:
 
 
 def find_specs() -> Iterator[GameSpec]:
-    """Yield the games of the files that the environment names, and of installed packages. Raise `UsageFault`."""
+    """Yield the games that the environment names, by their files or families, and those of installed packages. Raise
+    `UsageFault`, or `UnknownGame` for a game of a family.
+    """
     found: set[tuple[str, str]] = set()
     for file in inherited_files():
         for spec in load_game_file(file):
             if (spec.name, spec.digest) not in found:  # two copies of a file differ in the files beside it
                 found.add((spec.name, spec.digest))
                 yield spec
+    yield from map(find_family_spec, _inherited_names())
     yield from installed_specs()
 
 
@@ -294,39 +305,87 @@ def _evaluation_of(kind: type[Any]) -> dict[str, Any]:
 
 
 def installed_specs() -> Sequence[GameSpec]:
-    """Return the games that installed packages offer. Raise `UsageFault` if a package's game can't be loaded."""
-    from importlib.metadata import entry_points  # takes 10 ms, which most programs do not need
-
+    """Return the games that installed packages offer, without those of families. Raise `UsageFault` if a package's game
+    can't be loaded.
+    """
     specs: list[GameSpec] = []
-    for entry in entry_points(group=GAME_ENTRY_POINT_GROUP):
-        try:
-            found = entry.load()
-        except Exception as exc:
-            raise UsageFault(f"the installed game {entry.name} can't be loaded: {type(exc).__name__}: {exc}") from exc
+    for entry in game_entry_points():
+        found = _load_entry(entry)
         if isinstance(found, type) and issubclass(found, (Game, TurnGame)):
-            path = f"{found.__module__}:{found.__qualname__}{'.rules' if issubclass(found, TurnGame) else ''}"
-            found = [
-                GameSpec(
-                    name=found.name,
-                    room=found.__module__,
-                    rules=path,
-                    version=found.version,
-                    **_evaluation_of(found),
-                )
-            ]
-        specs += [spec if spec.digest else _with_digest(spec) for spec in found]
+            specs.append(_spec_of_class(found))
+        elif not isinstance(found, GameFamily):
+            specs += [_with_digest(spec) for spec in found]
     return specs
 
 
+@cache
+def game_entry_points() -> Sequence[EntryPoint]:
+    """Return the entry points by which installed packages offer games. They are read once in a process."""
+    from importlib.metadata import entry_points  # takes 10 ms, which most programs do not need
+
+    return tuple(entry_points(group=GAME_ENTRY_POINT_GROUP))
+
+
+def _load_entry(entry: EntryPoint) -> Any:
+    """Return what an entry point names. Raise `UsageFault` if it can't be imported."""
+    try:
+        return entry.load()
+    except Exception as exc:
+        raise UsageFault(f"the installed game {entry.name} can't be loaded: {type(exc).__name__}: {exc}") from exc
+
+
+def _spec_of_class(kind: type[Any]) -> GameSpec:
+    """Return the spec of a game that a package offers as a class."""
+    path = f"{kind.__module__}:{kind.__qualname__}{'.rules' if issubclass(kind, TurnGame) else ''}"
+    spec = GameSpec(name=kind.name, room=kind.__module__, rules=path, version=kind.version, **_evaluation_of(kind))
+    return _with_digest(spec)
+
+
 def _with_digest(spec: GameSpec) -> GameSpec:
-    """Return the spec of an installed game with the digest of all sources of the package that its rules are in."""
-    package = importlib.util.find_spec(spec.rules.partition(":")[0].partition(".")[0])
-    assert package is not None  # the rules come from it
+    """Return the spec of an installed game with a version and a digest, which a package need not give."""
+    if spec.digest:
+        return spec
+    return spec._replace(version=spec.version or FIRST_VERSION, digest=digest_package(spec.rules.partition(":")[0]))
+
+
+def digest_package(module: str) -> str:
+    """Return the digest, hexadecimal, of the Python sources of the installed package that a module belongs to."""
+    package = importlib.util.find_spec(module.partition(".")[0])
+    assert package is not None  # rules come from it
     folders = [Path(folder) for folder in package.submodule_search_locations or ()]
     files = [(file.relative_to(folder), file) for folder in folders for file in sorted(folder.rglob("*.py"))]
     if not files and package.origin is not None:
         files = [(Path(package.name), Path(package.origin))]
-    read = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, file in files:
-        read.update(f"{name.as_posix()} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return spec._replace(version=spec.version or FIRST_VERSION, digest=read.hexdigest())
+        digest.update(f"{name.as_posix()} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def find_family_spec(name: str) -> GameSpec:
+    """Return the game `FAMILY:GAME` of an installed package. The name of its entry point is that of the family. Raise
+    `UnknownGame`, or `UsageFault` if the family can't be loaded.
+    """
+    family_name = name.partition(FAMILY_SEPARATOR)[0]
+    for entry in game_entry_points():
+        if entry.name == family_name:
+            family = _load_entry(entry)
+            if isinstance(family, GameFamily):
+                spec: GameSpec = resolve_name(family.find_spec)(name)
+                return spec
+    prefix = short_repr(family_name)[1:-1]
+    raise UnknownGame(f"there is no game {short_repr(name)}: no installed package offers games named {prefix}:…")
+
+
+def add_family_game(name: str) -> None:
+    """Add a game of a family to the lists of games, for this process and those that it starts later. Raise
+    `UnknownGame`.
+    """
+    list_game(name)
+    names = [*_inherited_names(), name]
+    os.environ[FAMILY_GAMES_VARIABLE] = ",".join(dict.fromkeys(names))
+
+
+def _inherited_names() -> list[str]:
+    """Return the games of families that the environment lists."""
+    return [name for name in os.environ.get(FAMILY_GAMES_VARIABLE, "").split(",") if name]

@@ -16,7 +16,9 @@ GameFile = Annotated[Path, typer.Argument(metavar="FILE.py", help="The file with
 
 @app.command("check")
 def game_check(
-    file: GameFile,
+    game: Annotated[
+        str, typer.Argument(metavar="FILE.py|NAME", help="The file with the game, or the name of an installed one.")
+    ],
     games: Annotated[int, typer.Option(min=1, max=100_000, help="Random games of each preset.")] = 50,
     seed: Annotated[int, typer.Option(help="The seed of the random games.")] = 0,
     watch: Annotated[bool, typer.Option("--watch", help="Check again whenever the file is saved.")] = False,
@@ -28,7 +30,7 @@ def game_check(
     """
     from arena.commands.game_check import GameCheckOptions, run
 
-    run(GameCheckOptions(file=file, games=games, seed=seed, watch=watch, to_json=to_json))
+    run(GameCheckOptions(game=game, games=games, seed=seed, watch=watch, to_json=to_json))
 
 
 @app.command("add")

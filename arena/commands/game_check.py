@@ -1,4 +1,4 @@
-"""`arena game check`: plays a game of a file at random and checks that it keeps the contract of a game."""
+"""`arena game check`: plays a game at random and checks that it keeps the contract of a game."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from msgspec import Struct
 from arena.commands.file_watch import run_at_every_save
 from arena.commands.misspelled_names import find_misspelled_names
 from arena.commands.output import print_list
-from machine.game_discovery import GameFileFault, add_game_file, line_of, locate_failures
+from machine.game_discovery import GameFileFault, add_game_file, file_of, is_game_file, line_of, locate_failures
 from machine.terminal import say
 from protocol.display import short_repr
-from protocol.errors import Fault
+from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games import game_class, load_game
 from protocol.games.base import Game
 from protocol.games.turn_game import TurnGame, TurnRules, evaluate_state
@@ -49,7 +49,8 @@ AUTHOR_METHODS: Mapping[str, tuple[str, ...]] = {
 class GameCheckOptions(Struct, frozen=True, kw_only=True):
     """The options of `arena game check` as the user gave them."""
 
-    file: Path
+    game: str
+    """A file, as `is_game_file` says, or the name of a game."""
     games: int
     seed: int
     watch: bool
@@ -77,26 +78,36 @@ class CheckedPreset(Struct, frozen=True, kw_only=True):
 
 
 def run(options: GameCheckOptions) -> None:
-    """Check all games of a file and print what was measured. If a game breaks the contract, print where and exit with
-    code 1.
+    """Check a game, or all games of a file, and print what was measured. If a game breaks the contract, print where and
+    exit with code 1.
     """
+    if not is_game_file(options.game):
+        if options.watch:
+            raise UsageFault(f"--watch needs a file, and {options.game} is the name of a game: leave it out")
+        _print(_check_installed(options), to_json=options.to_json)
+        return
+    file = file_of(options.game)
     if options.watch:
         words = ["--games", str(options.games), "--seed", str(options.seed)]
-        command = [sys.executable, "-P", "-m", "arena", "game", "check", str(options.file), *words]
-        run_at_every_save([options.file], command, "the same games each time")
+        command = [sys.executable, "-P", "-m", "arena", "game", "check", str(file), *words]
+        run_at_every_save([file], command, "the same games each time")
         return
     try:
-        rows = _check_file(options)
+        rows = _check_file(file, options)
     except GameFileFault as fault:
         say(f"arena: {fault}", err=True)
         raise SystemExit(1) from fault
-    if options.to_json:
+    _print(rows, to_json=options.to_json)
+    for line in _list_warnings(file):
+        say(f"arena: {line}", err=True)
+
+
+def _print(rows: Sequence[CheckedPreset], *, to_json: bool) -> None:
+    if to_json:
         print_list(rows)
     else:
         for row in rows:
             say(_describe(row))
-    for line in _list_warnings(options.file):
-        say(f"arena: {line}", err=True)
 
 
 def _list_warnings(file: Path) -> Iterator[str]:
@@ -114,15 +125,29 @@ def _explain(file: Path, exc: Exception) -> str:
     return f"{file.name}: {type(exc).__name__}: {exc}"
 
 
-def _check_file(options: GameCheckOptions) -> list[CheckedPreset]:
+def _check_file(file: Path, options: GameCheckOptions) -> list[CheckedPreset]:
     """Check all presets of all games of a file. Raise `GameFileFault` if one breaks the contract."""
-    rows = []
-    with locate_failures(), _locate_violations(options.file):
-        for name in add_game_file(options.file):
-            for preset in game_class(name).presets:
-                game = load_game(name, {"preset": preset})
-                rows.append(check_preset(game, options.games, options.seed))
-    return rows
+    with locate_failures(), _locate_violations(file):
+        return [row for name in add_game_file(file) for row in _check_presets(name, options)]
+
+
+def _check_installed(options: GameCheckOptions) -> list[CheckedPreset]:
+    """Check all presets of the game that a name means. Raise `ArenaFault` if one breaks the contract."""
+    name = options.game
+    game_class(name)
+    try:
+        return _check_presets(name, options)
+    except ContractBroken as broken:
+        raise ArenaFault(f"{name}: {broken.method}: {broken}") from broken
+    except Exception as exc:  # rules may fail in any way
+        raise ArenaFault(f"{name}: {type(exc).__name__}: {exc}") from exc
+
+
+def _check_presets(name: str, options: GameCheckOptions) -> list[CheckedPreset]:
+    return [
+        check_preset(load_game(name, {"preset": preset}), options.games, options.seed)
+        for preset in game_class(name).presets
+    ]
 
 
 def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:

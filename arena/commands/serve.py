@@ -72,15 +72,16 @@ from arena.store.upgrade import upgrade_database
 from machine import event_loop, held_signals, standard_streams
 from machine.arguments import read_clock, read_text_or_file
 from machine.event_loop import BackgroundTasks, background_task
-from machine.game_discovery import add_game_file, file_of, is_game_file
+from machine.game_discovery import add_family_game, add_game_file, file_of, is_game_file
 from machine.game_files import use_copy
 from machine.log_output import configure_logging
 from machine.service_manager import ServiceManager
 from machine.subprocesses import limit_niceness
 from machine.timeouts import scale_timeouts
 from protocol.display import format_count
-from protocol.errors import ArenaFault, UsageFault, os_errors_as
+from protocol.errors import ArenaFault, UnknownGame, UsageFault, os_errors_as
 from protocol.games import game_names, load_game
+from protocol.games.spec import FAMILY_SEPARATOR
 from protocol.names import fold_name
 
 HOST = "127.0.0.1"
@@ -139,14 +140,23 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
 
 
 def add_games(settings: ServerSettings) -> list[str]:
-    """Add the games of the files that the settings name, and return their names. They are run from copies. Raise
-    `UsageFault` if a file has no game.
+    """Add the games that the settings name, by their files or families. Return the names of those of files, which are
+    run from copies. Raise `UsageFault` if there is no such game.
     """
     games: list[str] = []
     for word in filter(None, settings.games.split(",")):
-        if not is_game_file(word):
-            raise UsageFault(f"games is {word[:40]!r}: name a file, like connect4.py; built-in games need no setting")
-        games += add_game_file(file_of(word))
+        if is_game_file(word):
+            games += add_game_file(file_of(word))
+        elif FAMILY_SEPARATOR in word:
+            try:
+                add_family_game(word)
+            except UnknownGame as exc:
+                raise UsageFault(f"games: {exc}") from exc
+        else:
+            raise UsageFault(
+                f"games is {word[:40]!r}: name a file, like connect4.py, or a game of a family, like openspiel:hex; "
+                "other games need no setting"
+            )
     for game in games:
         use_copy(game)
     return games

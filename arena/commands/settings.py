@@ -311,9 +311,9 @@ class ServerSettings:
     games: Annotated[
         str,
         Setting(
-            "Store and offer the game in this Python file.",
-            "files like connect4.py",
-            "FILE.py",
+            "Offer the game in this Python file, which is stored, or this game of an installed family.",
+            "files like connect4.py, or games like openspiel:hex",
+            "FILE.py|FAMILY:GAME",
             is_list=True,
             flags=("--game",),
         ),

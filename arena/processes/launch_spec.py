@@ -56,6 +56,7 @@ class ResourceLimits(Struct, frozen=True, kw_only=True):
 
 
 ENV_ALLOWLIST = (
+    "ARENA_FAMILY_GAMES",
     "ARENA_GAME_FILES",
     "ARENA_PLAIN",
     "ARENA_TIMEOUT_FACTOR",

@@ -58,9 +58,12 @@ def example_move(turn: Turn) -> str:
 def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
     """Return the legal move that `text` means, in notation or as JSON. Raise `BotFault` if there is none."""
     words = " ".join(text.split())
-    for legal in turn.legal:
-        if words.casefold() == format_move(turn.rules, legal).casefold():
-            return legal
+    written = [format_move(turn.rules, legal) for legal in turn.legal]
+    if words in written:
+        return turn.legal[written.index(words)]
+    folded = [one.casefold() for one in written]
+    if folded.count(words.casefold()) == 1:  # bxc4 and Bxc4 are two moves of chess
+        return turn.legal[folded.index(words.casefold())]
     rules = turn.rules
     move = rules.decode_move(_read_json(text)) if text.lstrip().startswith("{") else rules.parse_move(words)
     wire = rules.encode_move(move)

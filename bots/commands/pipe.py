@@ -77,7 +77,7 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
     )
     add_options(parser)
     parser.add_argument("--version", default="", help="of the program, to be shown and recorded")
-    own, program = _split_arguments(args)
+    own, program = split_arguments(args)
     read = parser.parse_args(own)
     if not program:
         raise UsageFault(
@@ -92,7 +92,7 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
         bot.close()
 
 
-def _split_arguments(args: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+def split_arguments(args: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """Return two lists of words: those before the first `--`, and those after it (the program's command line)."""
     at = args.index("--") if "--" in args else len(args)
     return args[:at], args[at + 1 :]
@@ -356,7 +356,7 @@ def quote_line(line: bytes) -> str:
 
 
 @dataclass(slots=True)
-class _Match:
+class PipedMatch:
     """A match in progress. `program` is None if it has to be started again."""
 
     start: bytes
@@ -376,21 +376,29 @@ class PipedBot(Bot):
         self._environment = {key: value for key, value in os.environ.items() if key not in _PRIVATE_VARIABLES}
         self._lock = threading.Lock()
         self._idle: list[PipedProgram] = []
-        self._matches: dict[str, _Match] = {}
+        self._matches: dict[str, PipedMatch] = {}
 
     def start(self) -> None:
         """Start a program for the first match. Raise `UsageFault` if that fails."""
         self._idle.append(self._start_program())
 
+    def _encode_start(self, start: Start) -> bytes:
+        """Return what a program reads when a match begins."""
+        return encode_message(start)
+
+    def _encode_end(self, end: End) -> bytes:
+        """Return what a program reads when a match is over."""
+        return encode_message(end)
+
     def prepare(self, start: Start) -> None:
-        line = encode_message(start)
+        line = self._encode_start(start)
         try:
             program = self._take_program()
         except UsageFault as exc:
             raise ProgramFailed(str(exc)) from None
         program.write_line(line)
         with self._lock:
-            self._matches[start.match] = _Match(
+            self._matches[start.match] = PipedMatch(
                 line, CLOCK_GRACE_S + max_compensation_ms(start.clock.bank_ms) / 1000, program
             )
 
@@ -400,7 +408,7 @@ class PipedBot(Bot):
             program.write_line(encode_message(rejected))
 
     def ended(self, end: End) -> None:
-        self._end_match(end.match, encode_message(end))
+        self._end_match(end.match, self._encode_end(end))
 
     def missed(self, match: str) -> None:
         self._end_match(match, b"")
@@ -431,26 +439,29 @@ class PipedBot(Bot):
             again = ", also after a restart" if isinstance(exc, ProgramExited) else ""
             raise ProgramFailed(f"{_place_of(turn)} its program {exc}{again}") from None
 
-    def _ask_program(self, match: _Match, turn: Turn) -> Choice:
+    def _ask_program(self, match: PipedMatch, turn: Turn) -> Choice:
         """Return the answer of a match's program to a turn. Start the program first if it does not run."""
         program = match.program
         if program is None:
             program = match.program = self._start_program()
             program.write_line(match.start)
+        return self._exchange_turn(match, program, turn, time.monotonic() + turn.time_left + match.grace_s)
+
+    def _exchange_turn(self, match: PipedMatch, program: PipedProgram, turn: Turn, deadline: float) -> Choice:
+        """Write a turn to a program, and return its answer. Raise `ProgramExited`, `UnusableAnswer` or `GiveUp`."""
         if (written := program.discard_output().removeprefix(codecs.BOM_UTF8)).strip():
             self._report_discarded(match, turn, f"wrote {quote_line(written)} before it was asked")
         program.write_line(encode_turn(turn))
-        until = time.monotonic() + turn.time_left + match.grace_s
         while True:
             try:
-                choice = parse_answer(program.read_line(until), turn, partial(self._report_discarded, match, turn))
+                choice = parse_answer(program.read_line(deadline), turn, partial(self._report_discarded, match, turn))
             except StaleAnswer as exc:
                 self._report_discarded(match, turn, str(exc))
                 continue
             if choice is not None:
                 return choice
 
-    def _report_discarded(self, match: _Match, turn: Turn, what: str) -> None:
+    def _report_discarded(self, match: PipedMatch, turn: Turn, what: str) -> None:
         """Report that a program's output is discarded. Do so once in a match: it may happen at every turn."""
         if not match.warned:
             match.warned = True
@@ -473,7 +484,7 @@ class PipedBot(Bot):
             self._say(f"its program {describe_exit(code)} between two matches; it is restarted")
         return self._take_program()
 
-    def _drop(self, match: _Match) -> None:
+    def _drop(self, match: PipedMatch) -> None:
         if match.program is not None:
             match.program.kill()
             match.program = None

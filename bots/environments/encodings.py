@@ -32,6 +32,8 @@ class Encoding(ABC, Generic[S, M]):
     """
 
     version: ClassVar[int] = 1
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    """The least and the greatest number that a vector may have."""
     size: int
     """The length of a vector."""
     actions: int
@@ -42,7 +44,7 @@ class Encoding(ABC, Generic[S, M]):
 
     @abstractmethod
     def vector(self, state: S, seat: int) -> Vector:
-        """Return the state as `seat` sees it: `size` numbers from 0 to 1, those about the seat itself first."""
+        """Return the state as `seat` sees it: `size` numbers within `bounds`, those about the seat itself first."""
 
     @abstractmethod
     def moves(self, state: S) -> dict[int, M]:

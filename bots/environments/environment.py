@@ -141,7 +141,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._measure_luck(self.luck)
 
     def _observation_space(self) -> Dict:
-        vector = Box(0, 1, (self.encoding.size,), np.float32)
+        vector = Box(*self.encoding.bounds, (self.encoding.size,), np.float32)
         return Dict({"observation": vector, "action_mask": Box(0, 1, (self.encoding.actions,), np.int8)})
 
     def action_space(self, agent: str) -> Discrete:

@@ -42,7 +42,7 @@ class VectorGames(DeepCopied):
         self.num_envs = num_envs
         self.batch = make_batch(self.rules, num_envs, luck)
         self.encoding = self.batch.encoding
-        self.single_observation_space = Box(0, 1, (self.encoding.size,), np.float32)
+        self.single_observation_space = Box(*self.encoding.bounds, (self.encoding.size,), np.float32)
         self.single_action_space = Discrete(self.encoding.actions)
         self._all = np.arange(num_envs)
         self._seeded = False

@@ -9,6 +9,9 @@ The package `games` has the built-in games. It is found by its name alone and im
 games come from files and installed packages. machine/game_discovery.py loads them when somebody asks for a game that is
 not built in, or for all games. `register_game` adds a game. A function that caches what it has read from the registry
 is marked with `clear_on_registration`.
+
+A game of a family, `FAMILY:GAME`, is found by its name alone. Lists of games have it only after `list_game`. What
+clients ask for must be listed (`check_offered`): strangers do not choose among all games of a package.
 """
 
 from __future__ import annotations
@@ -23,13 +26,16 @@ import msgspec
 
 from protocol.errors import UnknownGame, UsageFault
 from protocol.games.base import Game
-from protocol.games.spec import GameSpec
+from protocol.games.spec import FAMILY_SEPARATOR, GameSpec
 
 _BUILTIN_GAMES = "games:SPECS"
 """The module and the name of the specs of all built-in games. Lists of games have the order of these specs."""
 
 _DISCOVERED_GAMES = "machine.game_discovery:find_specs"
 """The module and the name of the function that yields the specs of games from files and installed packages."""
+
+_FAMILY_GAMES = "machine.game_discovery:find_family_spec"
+"""The module and the name of the function that returns the spec of a game of a family."""
 
 
 class CachedFunction(Protocol):
@@ -64,6 +70,11 @@ def _other_specs() -> dict[str, GameSpec]:
 
 
 def _find_spec(name: str) -> GameSpec | None:
+    if FAMILY_SEPARATOR in name:
+        try:
+            return _family_spec(name)
+        except UnknownGame:
+            return None
     return _builtin_specs().get(name) or _other_specs().get(name)
 
 
@@ -76,6 +87,12 @@ def register_game(spec: GameSpec) -> None:
     if is_known_game(spec.name):
         raise UsageFault(f"there is a game {spec.name} already")
     _other_specs()[spec.name] = spec
+    _clear_caches()
+
+
+def list_game(name: str) -> None:
+    """Add a game of a family to the lists of games. Raise `UnknownGame` if no installed package has it."""
+    _other_specs()[name] = game_spec(name)
     _clear_caches()
 
 
@@ -109,6 +126,13 @@ def clear_on_registration(function: CachedT) -> CachedT:
     return function
 
 
+@clear_on_registration
+@cache
+def _family_spec(name: str) -> GameSpec:
+    spec: GameSpec = resolve_name(_FAMILY_GAMES)(name)
+    return spec
+
+
 def _clear_caches() -> None:
     _shared_games.clear()
     for function in _dependent_functions:
@@ -140,16 +164,29 @@ def missing_rules_message(name: str) -> str:
 
 
 def game_spec(name: str) -> GameSpec:
-    """Return the description of a game. Raise `UnknownGame`, with the known names."""
+    """Return the description of a game. Raise `UnknownGame`, with the known names or with the reason why a game of a
+    family can't be played.
+    """
+    if FAMILY_SEPARATOR in name:
+        return _family_spec(name)
     found = _find_spec(name)
     if found is None:
-        raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(offered_game_names())}")
+        raise _unknown_game(name)
     return found
 
 
+def _unknown_game(name: str) -> UnknownGame:
+    return UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(offered_game_names())}")
+
+
 def check_offered(name: str) -> None:
-    """Raise `UnknownGame` unless new matches of a game may begin."""
-    if not game_spec(name).offered:
+    """Raise `UnknownGame` unless new matches of a game may begin: it is in the lists of games, and the operator has not
+    removed it.
+    """
+    spec = _specs().get(name)
+    if spec is None:
+        raise _unknown_game(name)
+    if not spec.offered:
         raise UnknownGame(f"{name} was removed by the operator: no new matches begin")
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+FAMILY_SEPARATOR = ":"
+"""What stands between the name of a family of games and that of the game, in the names of games of families alone."""
+
 
 class EvaluationSpec(NamedTuple):
     """A function that evaluates unfinished states of a game. An import path has the form `module:name`."""
@@ -15,6 +18,17 @@ class EvaluationSpec(NamedTuple):
     """The import path of the default weights; None if the evaluation has no weights."""
     max_weight: float | None = None
     """The highest valid weight; None if there is no limit."""
+
+
+class GameFamily(NamedTuple):
+    """The games of an installed package that has too many to load them all. A game of the family has the name
+    `FAMILY:GAME`. It is loaded when somebody names it. The family names code by import paths and imports nothing.
+    """
+
+    find_spec: str
+    """The import path of a function (name, as `FAMILY:GAME`) -> `GameSpec`. It raises `UnknownGame`, with the reason,
+    for a name without a game that can be played.
+    """
 
 
 class GameSpec(NamedTuple):

@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, Union
 import msgspec
 
 from protocol.dice import Dice
-from protocol.display import list_choices, short_repr
+from protocol.display import list_choices, list_first, short_repr
 from protocol.errors import BadConfig, MalformedMove
 from protocol.games.base import PROBABILITY_ONE, Game
 from protocol.games.parsing import parse_choice, parse_integer, raise_illegal, read_config
@@ -320,7 +320,7 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         legal = self.turn_game.moves(state.state)
         if move not in legal:
             refused = short_repr(self.notation(move), MAX_SHOWN_MOVE_CHARS)
-            raise_illegal(f"{refused} is not a legal move now: {list_choices(map(self.notation, legal))}")
+            raise_illegal(f"{refused} is not a legal move now: one of {list_first(map(self.notation, legal))}")
         event = Event(ply=state.ply, seat=seat, move=self.encode_move(move))
         return self._after(state, self.turn_game.play(state.state, move)), event
 

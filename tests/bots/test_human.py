@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -85,6 +86,15 @@ def test_a_move_is_given_by_number_notation_or_json(nim: Turn) -> None:
 def test_what_is_no_move_is_refused_before_it_costs_a_strike(nim: Turn, text: str, says: str) -> None:
     with pytest.raises(BotFault, match=re.escape(says)):
         read_move(nim, text)
+
+
+def test_moves_that_differ_in_capitals_alone_are_told_apart(nim: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {0: "Bxc4", 2: "bxc4"}
+    turn = replace(nim, legal=[{"heap": 0, "take": 1}, {"heap": 2, "take": 1}])
+    monkeypatch.setattr("bots.client.turn_text.format_move", lambda rules, move: names[move["heap"]])
+    assert [read_move(turn, text)["heap"] for text in ("Bxc4", "bxc4")] == [0, 2]
+    with pytest.raises(BotFault, match="write it like"):
+        read_move(turn, "BXC4")
 
 
 def test_where_moves_are_numbers_themselves_they_are_typed_as_they_are() -> None:

@@ -7,7 +7,7 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +29,7 @@ from machine.game_discovery import (
     GameFileFault,
     add_game_file,
     find_specs,
+    game_entry_points,
     installed_specs,
     read_source,
     resolve_game,
@@ -41,6 +42,14 @@ CONNECT_FOUR = EXAMPLES / "connect4.py"
 
 
 pytestmark = pytest.mark.usefixtures("no_brought_games")
+
+
+@pytest.fixture
+def read_entry_points() -> Iterator[Callable[[], None]]:
+    """A function that makes the process read again which packages are installed."""
+    game_entry_points.cache_clear()
+    yield game_entry_points.cache_clear
+    game_entry_points.cache_clear()
 
 
 @pytest.fixture
@@ -89,7 +98,7 @@ def install(folder: Path, module: str, source: str, target: str) -> None:
 
 
 def test_a_game_of_an_installed_package_has_a_version_and_a_digest_of_all_its_sources(
-    race: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    race: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_entry_points: Callable[[], None]
 ) -> None:
     source = race.read_text().replace('name = "race"', 'name = "race"\n    version = "7"')
     install(tmp_path / "one", "race_pack/__init__.py", source, "race_pack:Race")
@@ -108,6 +117,7 @@ def test_a_game_of_an_installed_package_has_a_version_and_a_digest_of_all_its_so
     )
     install(tmp_path / "two", "race_module.py", source, "race_module:SPECS")
     monkeypatch.syspath_prepend(str(tmp_path / "two"))
+    read_entry_points()
     first, second = installed_specs()
     assert (first.version, len(first.digest)) == ("1", 64)
     assert (second.version, second.digest) == ("2", "ab")
@@ -293,7 +303,10 @@ def test_a_game_without_a_grid_is_drawn_as_text(race: Path) -> None:
 def test_a_server_refuses_a_setting_that_is_no_file_of_a_game(tmp_path: Path) -> None:
     named = call("arena", "serve", "--game", "nim", "--data", str(tmp_path / "data"))
     assert named.code == 2
-    assert named.err == "arena: games is 'nim': name a file, like connect4.py; built-in games need no setting\n"
+    assert named.err == (
+        "arena: games is 'nim': name a file, like connect4.py, or a game of a family, like openspiel:hex; "
+        "other games need no setting\n"
+    )
     missing = call("arena", "serve", "--game", "none.py", "--data", str(tmp_path / "data"))
     assert (missing.code, missing.out) == (2, "")
     assert missing.err.endswith("none.py can't be read: No such file or directory\n")
