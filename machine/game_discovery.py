@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from protocol.display import list_choices, short_repr
-from protocol.errors import Fault, UsageFault
+from protocol.errors import Fault, RulesFault, UsageFault
 from protocol.games import game_spec, is_known_game, register_game
 from protocol.games.base import Game
 from protocol.games.spec import GameSpec
@@ -160,6 +160,8 @@ def locate_failures() -> Iterator[None]:
     """Turn an exception that the file of a game raises in the block into a `GameFileFault`, with the file and line."""
     try:
         yield
+    except RulesFault as fault:
+        raise GameFileFault(fault.reason) from fault
     except Fault:
         raise
     except Exception as exc:

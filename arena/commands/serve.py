@@ -35,6 +35,7 @@ from arena.commands.restart import Restart
 from arena.commands.settings import ServerSettings, database_url, node_of
 from arena.commands.web import admin_config, page_url, serve_pages
 from arena.feed import Feed, FeedTimeouts
+from arena.host.game_watch import GameLimits
 from arena.host.journal import Journal
 from arena.host.meters import Meters
 from arena.host.quotas import Quotas
@@ -75,7 +76,7 @@ from machine.subprocesses import limit_niceness
 from machine.timeouts import scale_timeouts
 from protocol.display import format_count
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
-from protocol.games import game_names, load_game
+from protocol.games import game_names
 from protocol.names import fold_name
 
 HOST = "127.0.0.1"
@@ -210,7 +211,7 @@ async def serve(
         arena = _make_arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters, stop)
         stack.push_async_callback(arena.close)
         for game in game_names():  # now, because importing a game at its first seek would delay every client
-            load_game(game)
+            arena.host.rules.check_game(game)
         if nodes is not None:
             await stack.enter_async_context(run_as_node(nodes, arena))
         event_loop.relax_gc()  # these objects stay: no collection should pause play to scan them
@@ -346,6 +347,7 @@ def _make_arena(
         nodes=nodes,
         meters=meters,
         timeouts=scale_timeouts(HostTimeouts()),
+        game_limits=scale_timeouts(GameLimits.of(settings.slow_game_call)),
         quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT}),
     )
 

@@ -318,6 +318,16 @@ class ServerSettings:
             flags=("--game",),
         ),
     ] = ""
+    slow_game_call: Annotated[
+        int,
+        Setting(
+            "Log calls of such a game that take longer; close it if there are many.",
+            "milliseconds from 1 to 10000",
+            "MS",
+            minimum=1,
+            maximum=10_000,
+        ),
+    ] = 50
     demo: Annotated[
         bool,
         Setting("Run a demo: built-in bots that play each other all the time.", "true or false", flags=("--demo",)),
@@ -362,6 +372,7 @@ SETTING_GROUPS = {
     "Registration": ("registration", "registrations_per_hour", "free_names_after"),
     "Matches and ratings": (
         "games",
+        "slow_game_call",
         "clock",
         "slow_clock",
         "reconnect_timeout",

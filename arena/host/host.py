@@ -7,19 +7,22 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from arena.host.actions import ClientActions
 from arena.host.broadcast import Broadcaster
 from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
+from arena.host.game_watch import GameLimits
 from arena.host.handler import HostHandler, TooOften, Unavailable
 from arena.host.journal import Journal, JournalFault, MatchJournal
 from arena.host.journal_weights import enforce_disk_quota
 from arena.host.meters import MeasuredRunner, Meters
 from arena.host.quotas import QuotaLimits, Quotas
 from arena.host.recorder import Recorder
+from arena.host.rules_supervisor import RulesSupervisor, closed_message
 from arena.host.runner import MatchRunner
 from arena.host.session import ClientSession
 from arena.host.timeouts import HostTimeouts
@@ -38,6 +41,7 @@ from protocol.codec import Codec, Frame
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
 from protocol.games import game_names
+from protocol.games.base import Game
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_STRIKES, Error, Hello, Limits, Welcome
 from referee.effects import Abort, NoShow
 from referee.match import Match, MatchTimeouts
@@ -58,7 +62,8 @@ class MatchHost:
     `restore` resumes the matches in the journal, and `listener` accepts connections. `disconnect` leaves running
     matches in the journal. `drain` waits until finished matches are stored. `serve_operator` serves the connections of
     operators, whom `access` admits. `check_stall` is called before lines are recorded and frames are written. With
-    `meters`, the time that moves take is measured.
+    `meters`, the time that moves take is measured. With `game_limits`, games that are not built in are closed if their
+    rules hold up the event loop.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class MatchHost:
         work_clock: Callable[[], float] = time.perf_counter,
         check_stall: Callable[[], None] | None = None,
         health: Health | None = None,
+        game_limits: GameLimits | None = None,
     ) -> None:
         self._handler = handler
         self._check_stall = check_stall
@@ -100,6 +106,7 @@ class MatchHost:
             self._before_flush,
         )
         self._due_queue = WorkQueue()
+        self.rules = RulesSupervisor(self._close_game, game_limits)
         self.recorder = Recorder(self.listener.flusher.schedule_flush, journal.log)
         self._recovery: asyncio.Task[int] | None = None
         self._is_answering = asyncio.Event()
@@ -141,11 +148,12 @@ class MatchHost:
     ) -> None:
         """Start a match. The `absent` seats lose at once; if all seats are absent, the match is void.
 
-        Raise `ArenaFault` if the match can't start.
+        Raise `ArenaFault` if the match can't start, `RulesFault` if its rules fail.
         """
+        game = self.rules.load_game(header.game, header.config)
         journal = self._journal.create(header.match)
         players = self._handler.players_of(header)
-        match = Match(header, seed, players, seeks, journal.read_events_before, self._timeouts.match)
+        match = Match(header, seed, players, seeks, journal.read_events_before, self._timeouts.match, game)
         runner = self._add_match(match, journal)
         try:
             runner.start(
@@ -158,6 +166,13 @@ class MatchHost:
             raise
         for event in [Abort()] if len(absent) == len(header.seats) else map(NoShow, absent):
             runner.receive(event)
+
+    def _close_game(self, game: str, why: str) -> None:
+        """Call off the matches of a game that is closed."""
+        self._handler.on_game_closed(game, closed_message(game, why))
+        for runner in [runner for runner in self.clients.runners.values() if runner.game == game]:
+            if not runner.is_decided:
+                runner.call_off(f"{game} is closed on this server, because {why}")
 
     def _note_begun(self, header: Header) -> None:
         self.events.log_begun(header)
@@ -192,6 +207,7 @@ class MatchHost:
     async def drain(self) -> None:
         """Wait until all finished matches are stored, then close the journal."""
         await self._concluding.wait()
+        self.rules.close()
         await self.events.close()
         self._journal.close()
 
@@ -302,7 +318,7 @@ class MatchHost:
         return f"new connections waiting to be admitted: {waiting}, the first for {waited:.0f} s: the database is slow"
 
     async def _restore(self) -> int:
-        matches = await recover_matches(self._journal, self._handler, self._timeouts.match)
+        matches = await recover_matches(self._journal, self._handler, self._timeouts.match, self.rules.load_game)
         for match, recalled, journal in matches:
             self._add_match(match, journal).resume(recalled)
             await asyncio.sleep(0)
@@ -321,6 +337,7 @@ class MatchHost:
             self._due_queue,
             self.quotas.limits.match_bytes,
             self._timeouts.record_retry_delay_s,
+            self.rules.on_rules_fault,
         )
         self.clients.add_match(runner)
         self._handler.on_match_added(runner)
@@ -383,17 +400,21 @@ def _refuse(connection: Connection, codec: Codec, fault: BotFault, close_code: i
 
 
 async def recover_matches(
-    journal: Journal, handler: HostHandler, timeouts: MatchTimeouts | None = None
+    journal: Journal,
+    handler: HostHandler,
+    timeouts: MatchTimeouts | None = None,
+    load_rules: Callable[[str, Mapping[str, Any]], Game[Any, Any] | None] = lambda game, config: None,
 ) -> list[tuple[Match, JournalSummary, MatchJournal]]:
     """Return the matches in the journal that the handler wants to resume, in the state in which they stopped.
 
     Each match is replayed in a thread while the event loop continues. Journals that can't be read stay unchanged.
+    `load_rules` returns the guarded rules of a match, or None if they need no guard.
     """
     found: list[tuple[Match, JournalSummary, MatchJournal]] = []
     try:
         for match in journal.list_matches():
             try:
-                one = await _recover_match(match, journal, handler, timeouts)
+                one = await _recover_match(match, journal, handler, timeouts, load_rules)
             except Fault as fault:
                 text = "match %s can't be resumed, and its journal stays unchanged: %s"
                 log.warning(text, match, fault, extra=log_fields(match=match))
@@ -407,7 +428,11 @@ async def recover_matches(
 
 
 async def _recover_match(
-    match: str, journal: Journal, handler: HostHandler, timeouts: MatchTimeouts | None
+    match: str,
+    journal: Journal,
+    handler: HostHandler,
+    timeouts: MatchTimeouts | None,
+    load_rules: Callable[[str, Mapping[str, Any]], Game[Any, Any] | None],
 ) -> tuple[Match, JournalSummary, MatchJournal] | None:
     lines = await asyncio.to_thread(journal.read, match)
     if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
@@ -423,7 +448,9 @@ async def _recover_match(
         return None
     opened = journal.reopen(match)
     try:
-        played = Match(header, seed, handler.players_of(header), older=opened.read_events_before, timeouts=timeouts)
+        game = load_rules(header.game, header.config)
+        players, older = handler.players_of(header), opened.read_events_before
+        played = Match(header, seed, players, older=older, timeouts=timeouts, game=game)
         return played, await asyncio.to_thread(played.load_journal, lines[2:]), opened
     except BaseException:
         opened.close()

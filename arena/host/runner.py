@@ -20,7 +20,7 @@ from arena.host.work_queue import WorkQueue
 from arena.store.health import Health
 from machine.log_output import log_fields
 from protocol.error_codes import UNAVAILABLE
-from protocol.errors import Fault
+from protocol.errors import Fault, RulesFault
 from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
     Abort,
@@ -34,6 +34,7 @@ from referee.effects import (
     Pause,
     Reconnect,
     ReleaseSeat,
+    ReportRulesFault,
     Resignation,
     SeatReady,
     SendDelay,
@@ -47,6 +48,7 @@ from referee.match import Match
 from referee.record import Ply, write_line
 from referee.replay import JournalSummary
 from referee.result import Ratings
+from referee.state import Phase
 
 SPECTATOR_VIEW_TTL_S = 1.0
 """Seconds for which new spectators of a match get the same full view, with the same clock times. A spectator that asks
@@ -108,14 +110,15 @@ class MatchRunner:
     If recording fails, it is tried again every `retry_delay_s`, and the clocks stand still meanwhile. Until it
     succeeds, the match is a problem of the host's `health`. A match whose config is not a preset's is called off when
     its journal exceeds `max_journal_bytes`. `due_queue` handles expired clocks, a few in each turn of the event loop.
+    `on_rules_fault` is called if the match is void because the rules of its game failed.
     """
 
     __slots__ = (
         "_absent_seats", "_backlog", "_deadline", "_due_queue", "_ended", "_finish", "_health", "_journal", "_loop",
-        "_match", "_max_journal_bytes", "_pending_effects", "_ratings", "_recorder", "_recording_fails", "_release",
-        "_resumed_at_ply", "_retry_delay_s", "_seats", "_seats_know_failure", "_spectator_messages", "_stopped",
-        "_timer", "_timer_due", "_told_already_watching", "_view_made_at", "_view_sent_at", "_waiting_since",
-        "audience", "bots", "failures", "game", "id", "lines",
+        "_match", "_max_journal_bytes", "_on_rules_fault", "_pending_effects", "_ratings", "_recorder",
+        "_recording_fails", "_release", "_resumed_at_ply", "_retry_delay_s", "_seats", "_seats_know_failure",
+        "_spectator_messages", "_stopped", "_timer", "_timer_due", "_told_already_watching", "_view_made_at",
+        "_view_sent_at", "_waiting_since", "audience", "bots", "failures", "game", "id", "lines",
     )  # fmt: skip  # with more than 30 attributes, an instance without slots is slow in Python 3.11
 
     def __init__(
@@ -130,6 +133,7 @@ class MatchRunner:
         due_queue: WorkQueue | None = None,
         max_journal_bytes: float = math.inf,
         retry_delay_s: float = 1.0,
+        on_rules_fault: Callable[[RulesFault], None] = lambda fault: None,
     ) -> None:
         self.id = match.id
         self.game = match.header.game
@@ -158,6 +162,7 @@ class MatchRunner:
         self._due_queue = due_queue or WorkQueue()
         self._finish = on_finished
         self._release = on_released
+        self._on_rules_fault = on_rules_fault
         self._health = health or Health()
         self._pending_effects: list[Effect] | None = None
         """The effects that wait until their lines are recorded; None if there are none."""
@@ -220,7 +225,10 @@ class MatchRunner:
     def resume(self, summary: JournalSummary) -> None:
         """Continue a match that was replayed from its journal."""
         self._resumed_at_ply = self._match.ply
-        self._record_and_perform(self._match.resume(summary, self._loop.time()))
+        try:
+            self._record_and_perform(self._match.resume(summary, self._loop.time()))
+        except Exception:
+            self._void("the restart", undo=True)
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 self.receive(Reconnect(seat))
@@ -298,7 +306,12 @@ class MatchRunner:
         self.audience.add_spectator(peer)
         self._match.set_watched(is_watched=True)
         if self._spectator_messages is None or now - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
-            view = self._match.spectator_turn(now)
+            try:
+                view = self._match.spectator_turn(now)
+            except Exception as exc:
+                self._show(peer, EncodedMessages([self._match.start_message()]))
+                self._record_and_perform(self._match.call_off_by_fault(exc, now))
+                return
             self._spectator_messages = EncodedMessages(
                 [self._match.start_message()] if view is None else [self._match.start_message(), view]
             )
@@ -341,6 +354,11 @@ class MatchRunner:
     def is_over(self) -> bool:
         """True once the match has ended, even if `end` is not sent yet."""
         return self._ended
+
+    @property
+    def is_decided(self) -> bool:
+        """True once the referee has ended the match, even if that is not recorded yet."""
+        return self._match.standing.phase is Phase.OVER
 
     @property
     def journal_bytes(self) -> int:
@@ -490,6 +508,12 @@ class MatchRunner:
         self.announce(Error(code=UNAVAILABLE, message=f"the match is void: {reason}", ref=self.id))
         self.receive(Abort())
 
+    def _report_rules_fault(self, fault: RulesFault) -> None:
+        log.error("match %s is void: %s", self.id, fault, extra=log_fields(match=self.id, game=fault.game))
+        self._on_rules_fault(fault)
+        text = f"the match is void: the rules of {fault.game} failed, which is no bot's fault"
+        self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
+
     def _process_backlog(self, backlog: Backlog, *, with_timers: bool) -> None:
         """Handle the events of a backlog. Without `with_timers`, ignore timer events: the clocks stood still."""
         for event in backlog.events:
@@ -529,6 +553,8 @@ class MatchRunner:
                 self._send_shared(effect.seats, effect.message)
             elif type(effect) is SendToWatchers:
                 self.audience.publish(effect.message)
+            elif type(effect) is ReportRulesFault:
+                self._report_rules_fault(effect.fault)
             elif type(effect) is FinishMatch:
                 self._ended = True
                 self._finish(self)

@@ -38,9 +38,10 @@ from arena.server.nodes import SingleNode
 from machine.event_loop import BackgroundTasks
 from machine.log_output import log_fields
 from protocol.dice import SEED_BYTES
-from protocol.errors import ArenaFault, MalformedMessage
+from protocol.error_codes import UNAVAILABLE
+from protocol.errors import ArenaFault, MalformedMessage, RulesFault
 from protocol.games import shared_game
-from protocol.messages import ClientMessage, Seek, Unseek, Unseeked
+from protocol.messages import ClientMessage, Error, Seek, Unseek, Unseeked
 
 MAX_LOOKUPS = 16
 """Maximum number of names that are looked up at the same time. Further names count as registered."""
@@ -102,7 +103,9 @@ class LobbyRunner:
         """Handle a `seek` or `unseek` message. Raise a `BotFault` if the client must not send it."""
         if isinstance(message, Seek):
             bot = require_bot(session)
-            self.feed(events.SeekPlaced(bot, message, self._host.quotas.refusal_reason(session.connection.address)))
+            refusal = self._host.quotas.refusal_reason(session.connection.address)
+            refusal = refusal or self._host.rules.refusal_reason(message.game, message.config)
+            self.feed(events.SeekPlaced(bot, message, refusal))
         elif isinstance(message, Unseek):
             if session.bot is None:
                 session.send(Unseeked(id=message.id))
@@ -189,18 +192,29 @@ class LobbyRunner:
         seats = list(zip(effect.bots, effect.seeks, strict=True))
         self._rng.shuffle(seats)
         seed = secrets.token_bytes(SEED_BYTES)
-        rules = shared_game(effect.spec.game, effect.spec.config)  # keeps the rules cached until the match uses them
         clock = self._headers.slow_clock if effect.is_slow else None
         bots = [bot for bot, _ in seats]
-        header = self._headers.make(effect.match, rules, bots, seed, pool=effect.pool, clock=clock)
         try:
+            rules = shared_game(effect.spec.game, effect.spec.config)  # cached until the match uses them
+            header = self._headers.make(effect.match, rules, bots, seed, pool=effect.pool, clock=clock)
             self._host.start_match(header, seed, [seek for _, seek in seats])
         except ArenaFault as fault:
             self.feed(events.MatchNotBegun(effect.match, seeks_again=True))
             self._pause(fault)
+        except RulesFault as fault:
+            self._refuse_failed_rules(effect, fault)
         except BaseException:
             self.feed(events.MatchNotBegun(effect.match))
             raise
+
+    def _refuse_failed_rules(self, effect: StartMatch, fault: RulesFault) -> None:
+        """End the seeks of a match that can't begin because its rules fail, and send its bots an error."""
+        log.error("match %s can't begin: %s", effect.match, fault, extra=log_fields(match=effect.match))
+        self._host.rules.on_rules_fault(fault)
+        self.feed(events.MatchNotBegun(effect.match))
+        text = f"this seek has ended: the rules of {fault.game} failed, which is no bot's fault"
+        for bot, seek in zip(effect.bots, effect.seeks, strict=True):
+            self._tell(Tell(bot, Error(code=UNAVAILABLE, message=text, ref=seek)))
 
     def _start_assigned(self, effect: StartAssigned) -> None:
         self._assigned.pop(effect.match)(effect.absent)

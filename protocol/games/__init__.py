@@ -13,6 +13,7 @@ is marked with `clear_on_registration`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pkgutil import get_data, resolve_name
 from typing import Any, Protocol, TypeVar
@@ -22,6 +23,7 @@ import msgspec
 
 from protocol.errors import UnknownGame, UsageFault
 from protocol.games.base import Game
+from protocol.games.guard import CallRules, guard_rules, locate_rules_faults
 from protocol.games.spec import GameSpec
 
 _BUILTIN_GAMES = "games:SPECS"
@@ -104,6 +106,10 @@ def builtin_game_names() -> tuple[str, ...]:
     return tuple(_builtin_specs())
 
 
+def is_builtin_game(name: str) -> bool:
+    return name in _builtin_specs()
+
+
 def is_known_game(name: str) -> bool:
     return _find_spec(name) is not None
 
@@ -170,9 +176,19 @@ def default_preset(name: str) -> str:
 
 def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
     """Return a game under a config; without one, under its default preset. Raise `UnknownGame` or `BadConfig` if the
-    name or the config is invalid.
+    name or the config is invalid. Raise `RulesFault` if rules that are not built in fail.
     """
-    return game_class(name)(config or {"preset": default_preset(name)})
+    with rules_faults_of(name):
+        return game_class(name)(config or {"preset": default_preset(name)})
+
+
+def rules_faults_of(name: str) -> AbstractContextManager[None]:
+    """Return a context in which exceptions of a game's rules become `RulesFault`, unless the game is built in. Raise
+    `UnknownGame` for an unknown name.
+    """
+    if name in _builtin_specs():
+        return nullcontext()
+    return locate_rules_faults(name, resolve_name(game_spec(name).room))
 
 
 def config_keys(name: str) -> tuple[str, ...]:
@@ -184,10 +200,18 @@ def config_keys(name: str) -> tuple[str, ...]:
 
 def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
     """Return a game under a config, like `load_game`, but the same object for all matches with an equal config. A large
-    map is then read and held only once. Raise `UnknownGame` or `BadConfig` if `load_game` does.
+    map is then read and held only once. Raise what `load_game` raises.
     """
     key = game, _pack(config)
     rules = _shared_games.get(key)
     if rules is None:
         rules = _shared_games[key] = load_game(game, config)
     return rules
+
+
+def guarded_game(game: str, config: Mapping[str, Any], call: CallRules | None = None) -> Game[Any, Any]:
+    """Return a game under a config for one match that does not trust its rules, unless they are built in: their methods
+    raise `RulesFault` if they fail, and the referee calls them through `call`. Raise what `load_game` raises.
+    """
+    rules = shared_game(game, config)
+    return rules if game in _builtin_specs() else guard_rules(rules, resolve_name(game_spec(game).room), call)
