@@ -50,9 +50,13 @@ class RulesSupervisor:
 
     def load_game(self, game: str, config: Mapping[str, Any]) -> Game[Any, Any] | None:
         """Return the guarded rules for a match; None if they are built in. Raise what `protocol.games.load_game`
-        raises.
+        raises, and `RulesFault` if the game is closed.
         """
-        return None if is_builtin_game(game) else guarded_game(game, config, self._make_caller(game))
+        if is_builtin_game(game):
+            return None
+        if self._watch is not None and game in self._watch.closed:
+            raise RulesFault(game, self._watch.closed[game])
+        return guarded_game(game, config, self._make_caller(game))
 
     def check_game(self, game: str) -> None:
         """Load a game and its presets. If rules that are not built in fail at that, close the game, and log why."""

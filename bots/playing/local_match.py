@@ -27,6 +27,7 @@ from machine.code_timer import CodeTimer, TimeUp
 from machine.timestamps import utc_now
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
+from protocol.games import guarded_game
 from protocol.games.base import Game
 from protocol.messages import (
     MAX_CLIENT_FRAME_BYTES,
@@ -53,6 +54,7 @@ from referee.effects import (
     NoShow,
     Reconnect,
     ReleaseSeat,
+    ReportRulesFault,
     Resignation,
     SeatReady,
     SendToSeat,
@@ -166,7 +168,7 @@ class LocalMatch:
     """A match in this process, described by a header that commits to `seed`. The guests are in seat order, None for an
     absent bot.
 
-    If `timed` is false, thinking takes no time on a bot's clock.
+    If `timed` is false, thinking takes no time on a bot's clock. If the rules of the game fail, `RulesFault` is raised.
     """
 
     def __init__(
@@ -181,7 +183,8 @@ class LocalMatch:
     ) -> None:
         self._timeouts = timeouts or LocalTimeouts()
         players = [Player(bot=seat.bot, version=seat.version) for seat in header.seats]
-        self._match = Match(header, seed, players, timeouts=self._timeouts.match)
+        game = guarded_game(header.game, header.config)
+        self._match = Match(header, seed, players, timeouts=self._timeouts.match, game=game)
         self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
         """The clients of bots that still have to be told of the match's end, by seat."""
         self._timed = timed
@@ -258,6 +261,8 @@ class LocalMatch:
             elif isinstance(effect, SendToSeats):
                 for seat in effect.seats:
                     self._send(seat, effect.message)
+            elif isinstance(effect, ReportRulesFault):
+                raise effect.fault
             elif isinstance(effect, ReleaseSeat):
                 self._guests.pop(effect.seat, None)
             elif isinstance(effect, FinishMatch):

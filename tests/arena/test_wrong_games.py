@@ -11,10 +11,18 @@ import pytest
 
 from arena.host.game_watch import GameLimits
 from arena.host.rules_supervisor import RulesSupervisor
+from arena.replay.verify import verify_record
+from arena.runs.contestants import Contestant
+from arena.runs.in_process import InProcessHost
+from arena.runs.job import MatchJob
+from arena.runs.sandbox import BotEnvironment
 from in_process import Hosted, hosting
+from plans import plan
 from players import Map, Player, meet, player
+from protocol.bot_launch import BotSpec
 from protocol.errors import RulesFault
 from protocol.games import game_class, load_game
+from referee.record_reader import read_record
 from wrong_games import brought, write_game
 
 PLAY = "return Count(state.number + move, 1 - state.seat)"
@@ -184,8 +192,31 @@ async def test_rules_are_interrupted_when_their_time_is_up_and_no_other_code_is(
         signal.raise_signal(signal.SIGALRM)  # it may come late
         await asyncio.sleep(0)
         assert [name for name, _ in closed] == ["counting"]
+        with pytest.raises(RulesFault, match="a call of initial took"):
+            supervisor.load_game("counting", {})
         supervisor.close()
     assert signal.getsignal(signal.SIGALRM) is before
+
+
+def test_a_match_in_process_whose_rules_fail_is_void_and_the_next_one_is_played(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with brought(
+        write_game(tmp_path, (PLAY, f"{PLAY} if self.fine else 1 / 0"), ("    name =", "    fine = True\n    name ="))
+    ):
+        contestants = tuple(Contestant(name, (), spec=BotSpec(bot="random", name=name, seed="")) for name in "ab")
+        made = plan("ab", "counting", contestants=contestants)
+        host = InProcessHost(MatchJob(key="k", plan=made, environment=BotEnvironment(variables={}), logs=tmp_path))
+        first, second = made.missing([])
+        game_class("counting").rules_class.fine = False  # type: ignore[attr-defined]
+        void = host.play(first)
+        game_class("counting").rules_class.fine = True  # type: ignore[attr-defined]
+        assert [void.result.reason, host.play(second).result.reason] == ["void", "win"]
+        verify_record(read_record(void.closed.pack_record(), void.result.match))
+    (line,) = caplog.messages
+    assert line.endswith(
+        " is void: the rules of counting failed: counting.py, line 28: ZeroDivisionError: division by zero"
+    )
 
 
 async def test_built_in_rules_are_called_without_a_guard(tmp_path: Path) -> None:
