@@ -66,7 +66,7 @@ class RulesSupervisor:
         try:
             with rules_faults_of(game):
                 game_class(game)  # importing a package may take long
-                self._call(game, "presets", lambda: shared_game(game, {}).preset)
+                self._call(game, "start", load_game, game)
         except RulesFault as fault:
             log.error("%s", fault, extra=log_fields(game=game))
             if self._watch is not None:

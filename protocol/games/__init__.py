@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from protocol.errors import UnknownGame, UsageFault
+from protocol.errors import RulesFault, UnknownGame, UsageFault
 from protocol.games.base import Game
 from protocol.games.guard import CallRules, guard_rules, locate_rules_faults
 from protocol.games.spec import GameSpec
@@ -179,7 +179,26 @@ def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, A
     name or the config is invalid. Raise `RulesFault` if rules that are not built in fail.
     """
     with rules_faults_of(name):
-        return game_class(name)(config or {"preset": default_preset(name)})
+        rules = game_class(name)(config or {"preset": default_preset(name)})
+        if name not in _builtin_specs():
+            _cached = rules.preset  # to find it, all presets are made, and rules may fail at that
+    return rules
+
+
+@clear_on_registration
+@cache
+def playable_game_names() -> tuple[str, ...]:
+    """Return the names of the games whose presets can be made. Rules that are not built in may fail at that."""
+    return tuple(filter(_is_playable, game_names()))
+
+
+def _is_playable(name: str) -> bool:
+    try:
+        for preset in game_class(name).presets:
+            load_game(name, {"preset": preset})
+    except RulesFault:
+        return False
+    return True
 
 
 def rules_faults_of(name: str) -> AbstractContextManager[None]:

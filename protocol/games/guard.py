@@ -69,10 +69,8 @@ def make_rules_fault(game: str, room: ModuleType, exc: BaseException) -> RulesFa
 
 def guard_rules(game: Game[Any, Any], room: ModuleType, call: CallRules | None = None) -> Game[Any, Any]:
     """Return a copy of a game for one match, whose methods raise `RulesFault` instead of any other exception, except
-    that a move may be refused. The referee's calls of rules go through `call`. Raise `RulesFault` if the presets fail.
+    that a move may be refused. The referee's calls of rules go through `call`.
     """
-    with locate_rules_faults(game.name, room):
-        _cached = game.preset
     guard = _Guard(game, room, call or _call_directly)
     guarded: Game[Any, Any] = object.__new__(type(game))
     methods = {name: guard.wrap(name) for name in _GUARDED_METHODS if hasattr(game, name)}

@@ -16,12 +16,15 @@ from arena.runs.contestants import Contestant
 from arena.runs.in_process import InProcessHost
 from arena.runs.job import MatchJob
 from arena.runs.sandbox import BotEnvironment
+from arena.web.api.operations import games as list_games
+from arena.web.pages.taking_part import list_offers
+from arena.web.titles import match_title
 from in_process import Hosted, hosting
 from plans import plan
 from players import Map, Player, meet, player
 from protocol.bot_launch import BotSpec
 from protocol.errors import RulesFault
-from protocol.games import game_class, load_game
+from protocol.games import game_class, game_names, load_game, playable_game_names
 from referee.record_reader import read_record
 from wrong_games import brought, write_game
 
@@ -217,6 +220,15 @@ def test_a_match_in_process_whose_rules_fail_is_void_and_the_next_one_is_played(
     assert line.endswith(
         " is void: the rules of counting failed: counting.py, line 28: ZeroDivisionError: division by zero"
     )
+
+
+def test_pages_and_the_api_leave_out_a_game_whose_rules_fail(tmp_path: Path) -> None:
+    with brought(write_game(tmp_path, ("return Count()", "return 1 / 0"))):
+        assert "counting" in game_names()
+        assert "counting" not in playable_game_names()
+        assert [offer.game for offer in list_offers()] == list(playable_game_names())
+        assert [row.game for row in list_games(None).rows] == list(playable_game_names())  # type: ignore[arg-type]
+        assert match_title("counting", {}) == "Counting"
 
 
 async def test_built_in_rules_are_called_without_a_guard(tmp_path: Path) -> None:
