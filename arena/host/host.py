@@ -407,8 +407,8 @@ async def recover_matches(
 ) -> list[tuple[Match, JournalSummary, MatchJournal]]:
     """Return the matches in the journal that the handler wants to resume, in the state in which they stopped.
 
-    Each match is replayed in a thread while the event loop continues. Journals that can't be read stay unchanged.
-    `load_rules` returns the guarded rules of a match, or None if they need no guard.
+    Each match is replayed in a thread while the event loop continues, except those with guarded rules. `load_rules`
+    returns these rules, or None if they need no guard. Journals that can't be read stay unchanged.
     """
     found: list[tuple[Match, JournalSummary, MatchJournal]] = []
     try:
@@ -418,6 +418,9 @@ async def recover_matches(
             except Fault as fault:
                 text = "match %s can't be resumed, and its journal stays unchanged: %s"
                 log.warning(text, match, fault, extra=log_fields(match=match))
+            except Exception:  # one match must not keep the server from starting
+                text = "match %s can't be resumed, and its journal stays unchanged"
+                log.exception(text, match, extra=log_fields(match=match))
             else:
                 found += [one] if one is not None else []
     except asyncio.CancelledError:
@@ -451,6 +454,8 @@ async def _recover_match(
         game = load_rules(header.game, header.config)
         players, older = handler.players_of(header), opened.read_events_before
         played = Match(header, seed, players, older=older, timeouts=timeouts, game=game)
+        if game is not None:  # in this thread, where calls of rules that do not return are interrupted
+            return played, played.load_journal(lines[2:]), opened
         return played, await asyncio.to_thread(played.load_journal, lines[2:]), opened
     except BaseException:
         opened.close()

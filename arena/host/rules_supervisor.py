@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -40,7 +39,6 @@ class RulesSupervisor:
         self._clock = clock
         self._watch = None if limits is None else GameWatch(limits)
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
         self._timer = CodeTimer(1.0 if limits is None else limits.call_timeout_s)
         self._handlers = contextlib.ExitStack()
         self._sought_rules: Game[Any, Any] | None = None
@@ -85,8 +83,8 @@ class RulesSupervisor:
         except BotFault:
             return None  # the lobby refuses it
         except RulesFault as fault:
-            self.on_rules_fault(fault)
-            log.error("a seek is refused: %s", fault, extra=log_fields(game=game))
+            extra = {"fields": {"game": game}, "of_stranger": True}  # whoever seeks chose the config
+            log.error("a seek is refused: %s", fault, extra=extra)
             return f"the rules of {game} failed, which is no bot's fault"
         return None
 
@@ -106,7 +104,7 @@ class RulesSupervisor:
 
     def _call(self, game: str, method: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function of rules. Raise `RulesError` if it takes too long, or tries to end the process."""
-        if self._watch is None or threading.get_ident() != self._thread:
+        if self._watch is None:
             return function(*arguments)
         if not self._is_ready:
             self._is_ready = True

@@ -165,9 +165,10 @@ def _find_place(room: ModuleType, exc: BaseException) -> str:
         place, trace = "", None if raised is None else raised.__traceback__
         while trace is not None:
             frame = trace.tb_frame
-            name = str(frame.f_globals.get("__name__"))
-            if name == room.__name__ or name.startswith(f"{room.__name__}."):
-                place = f"{_base_name(frame.f_code.co_filename)}, line {trace.tb_lineno}: "
+            name, file = str(frame.f_globals.get("__name__")), frame.f_code.co_filename
+            is_of_room = name == room.__name__ or name.startswith(f"{room.__name__}.")
+            if is_of_room and not file.startswith("<"):  # generated code, such as that of a dataclass, has no line
+                place = f"{_base_name(file)}, line {trace.tb_lineno}: "
             trace = trace.tb_next
         if place:
             return place

@@ -25,6 +25,7 @@ from players import Map, Player, meet, player
 from protocol.bot_launch import BotSpec
 from protocol.errors import RulesFault
 from protocol.games import game_class, game_names, load_game, playable_game_names
+from referee.match import Match
 from referee.record_reader import read_record
 from wrong_games import brought, write_game
 
@@ -103,15 +104,25 @@ async def test_a_call_that_is_interrupted_closes_its_game_and_voids_all_its_matc
             assert (await waiting.expect("error"))["message"].startswith(f"seek: {why}")
             said = await arena.says("was interrupted, as it took longer than ")
             assert "counting.py, line 27: apply was interrupted" in said
+            assert "counting: a call of apply took " in await arena.says("held up all other matches")
             await arena.says(f" {why}")
             nim = [await stack.enter_async_context(player(arena.url, name)) for name in ("fay", "gus")]
             await meet(*nim)
 
 
-async def test_a_match_whose_rules_fail_after_a_restart_is_void_and_the_server_starts(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("1 / 0", "counting.py, line 29: ZeroDivisionError: division by zero"),
+        (f"exec({RING!r})", "counting.py, line 29: apply was interrupted, as it took longer than "),
+    ],
+)
+async def test_a_match_whose_rules_fail_after_a_restart_is_void_and_the_server_starts(
+    tmp_path: Path, fault: str, said: str
+) -> None:
     changes = (
-        (PLAY, f"self.left[0] -= 1\n        {PLAY} if self.left[0] >= 0 else 1 / 0"),
-        ("    name =", "    left = [9]\n    name ="),
+        (PLAY, f"if not self.fine:\n            {fault}\n        {PLAY}"),
+        ("    name =", "    fine = True\n    name ="),
     )
     with brought(write_game(tmp_path, *changes)):
         async with AsyncExitStack() as stack:
@@ -119,10 +130,24 @@ async def test_a_match_whose_rules_fail_after_a_restart_is_void_and_the_server_s
             players = await sit_down(arena, stack, "ann", "bob")
             await first_move(players)
             await players[1].expect("turn")
-        game_class("counting").rules_class.left[0] = 0  # type: ignore[attr-defined]
+        game_class("counting").rules_class.fine = False  # type: ignore[attr-defined]
         async with hosting(tmp_path / "data") as arena:
-            assert "the rules of counting failed: counting.py, line 29: Zero" in await arena.says("is void: ")
-            await arena.says(" ended: counting, 1. ann, 1. bob, void after 1 plies")
+            assert f"the rules of counting failed: {said}" in await arena.says("is void: ")
+            ended = await arena.says(" ended: counting, 1. ")
+            assert ended.endswith(", void after 1 plies\n")
+
+
+async def test_a_match_that_can_not_be_read_for_any_reason_does_not_keep_the_server_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncExitStack() as stack:
+        arena = await stack.enter_async_context(hosting(tmp_path / "data"))
+        await first_move(await sit_down(arena, stack, "ann", "bob", game="nim"))
+    monkeypatch.setattr(Match, "load_journal", lambda *given: 1 / 0)
+    async with hosting(tmp_path / "data") as arena:
+        assert "its journal stays unchanged" in await arena.says("can't be resumed")
+        async with player(arena.url, "ann"):
+            pass
 
 
 async def test_a_server_starts_without_a_game_whose_rules_fail_at_once(tmp_path: Path) -> None:
