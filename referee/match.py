@@ -14,6 +14,7 @@ from protocol.codec import read_info
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove, RulesFault
 from protocol.games import shared_game
 from protocol.games.base import Game
+from protocol.games.isolated import RulesWanted
 from protocol.messages import CHANCE, MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
 from protocol.pools import is_people_pool
 from protocol.reasons import DISCONNECTED, FAILED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
@@ -118,8 +119,17 @@ class Match:
 
     def resume(self, summary: JournalSummary, now: float) -> list[Effect]:
         """Continue a match after `load_journal`, and return the effects for the host to perform. Clocks stand still
-        until every seat is back, for at most `return_timeout_s` seconds.
+        until every seat is back, for at most `return_timeout_s` seconds. Raise `RulesWanted` if answers of isolated
+        rules are missing; the match is then as before the call.
         """
+        before = self.standing.snapshot()
+        try:
+            return self._resume(summary, now)
+        except RulesWanted:
+            self.standing = restore_snapshot(before)
+            raise
+
+    def _resume(self, summary: JournalSummary, now: float) -> list[Effect]:
         self.standing.disconnected_since = dict.fromkeys(range(self.game.seats), now)
         self.standing.wait_until = now + self._timeouts.return_timeout_s
         effects: list[Effect] = [ReleaseSeat(seat) for seat in summary.released_seats]
@@ -139,13 +149,18 @@ class Match:
         return effects if self.standing.phase is Phase.OVER else [*effects, SetDeadline(self.standing.wait_until)]
 
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
-        """Handle an event, such as a move that may be illegal or late. Return the effects for the host to perform."""
+        """Handle an event, such as a move that may be illegal or late. Return the effects for the host to perform.
+        Raise `RulesWanted` if answers of isolated rules are missing; the match is then as before the event.
+        """
         if type(event) is not Abort or not event.undo_last_event:
             self._standing_before = self.standing.snapshot()
         else:
             self._undo()
         try:
             return _HANDLERS_BY_PHASE[self.standing.phase][type(event)](self, event, now)
+        except RulesWanted:
+            self._undo()
+            raise
         except Exception as exc:
             return self._undo_by_fault(exc, now)
 

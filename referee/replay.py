@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault, MissingRules, RulesFault
-from protocol.games import guarded_game, is_known_game, missing_rules_message
+from protocol.games import guard_game, is_known_game, load_game, missing_rules_message
 from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import DROP_OUT_REASONS, ILLEGAL, VOID
@@ -59,7 +59,7 @@ def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
 def _replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
     header, footer = record.header, record.footer
     try:
-        game = guarded_game(header.game, header.config)
+        game = guard_game(load_game(header.game, header.config))
     except BotFault as exc:
         raise BadRecord(f"{header.match}: the header: {exc}") from exc
     course = make_course(header, game, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])

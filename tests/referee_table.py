@@ -11,7 +11,7 @@ from arena.ratings import rating_system
 from arena.replay.verify import verify_record
 from games.nim.rules import Nim
 from protocol.dice import Dice
-from protocol.games import guarded_game
+from protocol.games import guard_game, shared_game
 from protocol.games.base import Game
 from protocol.games.parsing import (
     parse_choice,
@@ -308,7 +308,7 @@ class Table:
         guarded = fixed.pop("guarded", False)
         self.header = fixed.pop("header", None) or header(game, config, bots=bots, **fixed)
         players = [Player(bot=seat.bot, version="1") for seat in self.header.seats]
-        game = guarded_game(self.header.game, self.header.config) if guarded else None
+        game = guard_game(shared_game(self.header.game, self.header.config)) if guarded else None
         self.match = Match(self.header, SEED, players, game=game)
         self.seats = range(self.match.game.seats)
         self.now = 100.0

@@ -211,7 +211,7 @@ async def serve(
         arena = _make_arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters, stop)
         stack.push_async_callback(arena.close)
         for game in game_names():  # now, because importing a game at its first seek would delay every client
-            arena.host.rules.check_game(game)
+            await arena.host.rules.check_game(game)
         if nodes is not None:
             await stack.enter_async_context(run_as_node(nodes, arena))
         event_loop.relax_gc()  # these objects stay: no collection should pause play to scan them
@@ -348,6 +348,7 @@ def _make_arena(
         meters=meters,
         timeouts=scale_timeouts(HostTimeouts()),
         game_limits=scale_timeouts(GameLimits.of(settings.slow_game_call)),
+        isolates_games=settings.isolate_games,
         quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT}),
     )
 

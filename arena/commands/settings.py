@@ -328,6 +328,10 @@ class ServerSettings:
             maximum=10_000,
         ),
     ] = 50
+    isolate_games: Annotated[
+        bool,
+        Setting("Run the rules of such games in processes of their own.", "true or false", flags=("--isolate-games",)),
+    ] = False
     demo: Annotated[
         bool,
         Setting("Run a demo: built-in bots that play each other all the time.", "true or false", flags=("--demo",)),
@@ -373,6 +377,7 @@ SETTING_GROUPS = {
     "Matches and ratings": (
         "games",
         "slow_game_call",
+        "isolate_games",
         "clock",
         "slow_clock",
         "reconnect_timeout",

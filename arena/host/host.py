@@ -7,9 +7,8 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
 
 from arena.host.actions import ClientActions
 from arena.host.broadcast import Broadcaster
@@ -41,7 +40,7 @@ from protocol.codec import Codec, Frame
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
 from protocol.games import game_names
-from protocol.games.base import Game
+from protocol.games.isolated import IsolatedGame
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_STRIKES, Error, Hello, Limits, Welcome
 from referee.effects import Abort, NoShow
 from referee.match import Match, MatchTimeouts
@@ -63,7 +62,7 @@ class MatchHost:
     matches in the journal. `drain` waits until finished matches are stored. `serve_operator` serves the connections of
     operators, whom `access` admits. `check_stall` is called before lines are recorded and frames are written. With
     `meters`, the time that moves take is measured. With `game_limits`, games that are not built in are closed if their
-    rules hold up the event loop.
+    rules hold up the event loop. If the host also `isolates_games`, their rules run in processes.
     """
 
     def __init__(
@@ -80,6 +79,8 @@ class MatchHost:
         check_stall: Callable[[], None] | None = None,
         health: Health | None = None,
         game_limits: GameLimits | None = None,
+        *,
+        isolates_games: bool = False,
     ) -> None:
         self._handler = handler
         self._check_stall = check_stall
@@ -106,7 +107,7 @@ class MatchHost:
             self._before_flush,
         )
         self._due_queue = WorkQueue()
-        self.rules = RulesSupervisor(self._close_game, game_limits)
+        self.rules = RulesSupervisor(self._close_game, game_limits, is_isolating=isolates_games)
         self.recorder = Recorder(self.listener.flusher.schedule_flush, journal.log)
         self._recovery: asyncio.Task[int] | None = None
         self._is_answering = asyncio.Event()
@@ -207,7 +208,7 @@ class MatchHost:
     async def drain(self) -> None:
         """Wait until all finished matches are stored, then close the journal."""
         await self._concluding.wait()
-        self.rules.close()
+        await self.rules.close()
         await self.events.close()
         self._journal.close()
 
@@ -318,7 +319,7 @@ class MatchHost:
         return f"new connections waiting to be admitted: {waiting}, the first for {waited:.0f} s: the database is slow"
 
     async def _restore(self) -> int:
-        matches = await recover_matches(self._journal, self._handler, self._timeouts.match, self.rules.load_game)
+        matches = await recover_matches(self._journal, self._handler, self._timeouts.match, self.rules)
         for match, recalled, journal in matches:
             self._add_match(match, journal).resume(recalled)
             await asyncio.sleep(0)
@@ -338,6 +339,7 @@ class MatchHost:
             self.quotas.limits.match_bytes,
             self._timeouts.record_retry_delay_s,
             self.rules.on_rules_fault,
+            self.rules.fetch_answers,
         )
         self.clients.add_match(runner)
         self._handler.on_match_added(runner)
@@ -403,18 +405,18 @@ async def recover_matches(
     journal: Journal,
     handler: HostHandler,
     timeouts: MatchTimeouts | None = None,
-    load_rules: Callable[[str, Mapping[str, Any]], Game[Any, Any] | None] = lambda game, config: None,
+    rules: RulesSupervisor | None = None,
 ) -> list[tuple[Match, JournalSummary, MatchJournal]]:
     """Return the matches in the journal that the handler wants to resume, in the state in which they stopped.
 
-    Each match is replayed in a thread while the event loop continues, except those with guarded rules. `load_rules`
-    returns these rules, or None if they need no guard. Journals that can't be read stay unchanged.
+    Each match is replayed in a thread while the event loop continues, except those whose rules `rules` supervises here.
+    Journals that can't be read stay unchanged.
     """
     found: list[tuple[Match, JournalSummary, MatchJournal]] = []
     try:
         for match in journal.list_matches():
             try:
-                one = await _recover_match(match, journal, handler, timeouts, load_rules)
+                one = await _recover_match(match, journal, handler, timeouts, rules)
             except Fault as fault:
                 text = "match %s can't be resumed, and its journal stays unchanged: %s"
                 log.warning(text, match, fault, extra=log_fields(match=match))
@@ -435,7 +437,7 @@ async def _recover_match(
     journal: Journal,
     handler: HostHandler,
     timeouts: MatchTimeouts | None,
-    load_rules: Callable[[str, Mapping[str, Any]], Game[Any, Any] | None],
+    rules: RulesSupervisor | None,
 ) -> tuple[Match, JournalSummary, MatchJournal] | None:
     lines = await asyncio.to_thread(journal.read, match)
     if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
@@ -451,9 +453,17 @@ async def _recover_match(
         return None
     opened = journal.reopen(match)
     try:
-        game = load_rules(header.game, header.config)
+        if rules is not None and rules.must_prepare(header.game, header.config):
+            await rules.prepare(header.game, header.config)
+        game = None if rules is None else rules.load_game(header.game, header.config)
         players, older = handler.players_of(header), opened.read_events_before
         played = Match(header, seed, players, older=older, timeouts=timeouts, game=game)
+        if rules is not None and isinstance(game, IsolatedGame):
+            loop, ask = asyncio.get_running_loop(), partial(rules.fetch_answers, game)
+            game.fetch = lambda question: asyncio.run_coroutine_threadsafe(ask(question), loop).result()
+            summary = await asyncio.to_thread(played.load_journal, lines[2:])
+            game.fetch = None
+            return played, summary, opened
         if game is not None:  # in this thread, where calls of rules that do not return are interrupted
             return played, played.load_journal(lines[2:]), opened
         return played, await asyncio.to_thread(played.load_journal, lines[2:]), opened

@@ -10,12 +10,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from arena.host.game_watch import GameLimits, GameWatch, Verdict
+from arena.host.rules_isolation import RulesIsolation
 from machine.code_timer import CodeTimer, TimeUp
 from machine.log_output import log_fields
 from protocol.errors import BotFault, RulesFault
-from protocol.games import game_class, guarded_game, is_builtin_game, load_game, rules_faults_of, shared_game
+from protocol.games import (
+    game_class,
+    guard_game,
+    is_builtin_game,
+    is_known_game,
+    load_game,
+    rules_faults_of,
+    shared_game,
+)
 from protocol.games.base import Game
 from protocol.games.guard import CallRules
+from protocol.games.isolated import Answers, IsolatedGame
 from protocol.games.turn_game import RulesError
 
 log = logging.getLogger("arena.host.rules")
@@ -26,13 +36,16 @@ class RulesSupervisor:
 
     With `limits`, slow calls are logged, calls that take too long are interrupted, and `on_game_closed` is called with
     the name of a game that is closed, and the reason. Without them, only failures of rules are handled. Calls are
-    interrupted only in the main thread.
+    interrupted only in the main thread. With `is_isolating`, matches call no rules here: they get an `IsolatedGame`,
+    whose answers come from a process.
     """
 
     def __init__(
         self,
         on_game_closed: Callable[[str, str], None],
         limits: GameLimits | None = None,
+        *,
+        is_isolating: bool = False,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._on_game_closed = on_game_closed
@@ -41,6 +54,7 @@ class RulesSupervisor:
         self._loop = asyncio.get_running_loop()
         self._timer = CodeTimer(1.0 if limits is None else limits.call_timeout_s)
         self._handlers = contextlib.ExitStack()
+        self._isolated = RulesIsolation(limits.call_timeout_s) if is_isolating and limits is not None else None
         self._sought_rules: Game[Any, Any] | None = None
         """The rules of the last seek, which stay cached until the lobby has read the seek."""
         self._is_ready = False
@@ -54,9 +68,30 @@ class RulesSupervisor:
             return None
         if self._watch is not None and game in self._watch.closed:
             raise RulesFault(game, self._watch.closed[game])
-        return guarded_game(game, config, self._make_caller(game))
+        if self._isolated is not None:
+            return self._isolated.game_for_match(game, config)
+        return guard_game(shared_game(game, config), self._make_caller(game))
 
-    def check_game(self, game: str) -> None:
+    def must_prepare(self, game: str, config: Mapping[str, Any]) -> bool:
+        """Return whether `prepare` must be awaited before a match of a game is sought under a config, or resumed."""
+        return (
+            self._isolated is not None
+            and is_known_game(game)
+            and not is_builtin_game(game)
+            and not self._isolated.is_prepared(game, config)
+        )
+
+    async def prepare(self, game: str, config: Mapping[str, Any]) -> None:
+        """Ask the process of an isolated game about a config. Raise `BadConfig`, or `RulesFault` if the rules fail."""
+        assert self._isolated is not None
+        await self._isolated.prepare(game, config)
+
+    async def fetch_answers(self, rules: IsolatedGame, question: bytes) -> Answers:
+        """Return the answers to a question that a match asks. Raise `RulesFault` if the rules fail."""
+        assert self._isolated is not None
+        return await self._isolated.ask(rules.name, rules.config, question)
+
+    async def check_game(self, game: str) -> None:
         """Load a game and its presets. If rules that are not built in fail at that, close the game, and log why."""
         if is_builtin_game(game):
             load_game(game)
@@ -65,6 +100,9 @@ class RulesSupervisor:
             with rules_faults_of(game):
                 game_class(game)  # importing a package may take long
                 self._call(game, "start", load_game, game)
+            if self._isolated is not None:
+                for config in ({}, *({"preset": preset} for preset in game_class(game).presets)):
+                    await self._isolated.prepare(game, config)
         except RulesFault as fault:
             log.error("%s", fault, extra=log_fields(game=game))
             if self._watch is not None:
@@ -76,6 +114,8 @@ class RulesSupervisor:
             return None
         if self._watch is not None and game in self._watch.closed:
             return closed_message(game, self._watch.closed[game])
+        if self._isolated is not None:
+            return None
         try:
             with rules_faults_of(game):
                 self._sought_rules = self._call(game, "start", shared_game, game, config)
@@ -83,19 +123,25 @@ class RulesSupervisor:
         except BotFault:
             return None  # the lobby refuses it
         except RulesFault as fault:
-            extra = {"fields": {"game": game}, "of_stranger": True}  # whoever seeks chose the config
-            log.error("a seek is refused: %s", fault, extra=extra)
-            return f"the rules of {game} failed, which is no bot's fault"
+            return self.explain_refusal(fault)
         return None
+
+    def explain_refusal(self, fault: RulesFault) -> str:
+        """Log that the rules of a seek fail, and return what its bot is told."""
+        extra = {"fields": {"game": fault.game}, "of_stranger": True}  # whoever seeks chose the config
+        log.error("a seek is refused: %s", fault, extra=extra)
+        return f"the rules of {fault.game} failed, which is no bot's fault"
 
     def on_rules_fault(self, fault: RulesFault) -> None:
         """Count a failure of rules against their game."""
         if self._watch is not None:
             self._act(fault.game, self._watch.note_fault(fault.game, self._loop.time()))
 
-    def close(self) -> None:
-        """Restore the signal handler that the timer replaced."""
+    async def close(self) -> None:
+        """Restore the signal handler that the timer replaced, and end the processes of isolated games."""
         self._handlers.close()
+        if self._isolated is not None:
+            await self._isolated.close()
 
     def _make_caller(self, game: str) -> CallRules | None:
         if self._watch is None:

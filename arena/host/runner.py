@@ -6,8 +6,9 @@ import asyncio
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from arena.store.health import Health
 from machine.log_output import log_fields
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import Fault, RulesFault
+from protocol.games.isolated import Answers, IsolatedGame, RulesWanted
 from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
     Abort,
@@ -110,15 +112,16 @@ class MatchRunner:
     If recording fails, it is tried again every `retry_delay_s`, and the clocks stand still meanwhile. Until it
     succeeds, the match is a problem of the host's `health`. A match whose config is not a preset's is called off when
     its journal exceeds `max_journal_bytes`. `due_queue` handles expired clocks, a few in each turn of the event loop.
-    `on_rules_fault` is called if the match is void because the rules of its game failed.
+    `on_rules_fault` is called if the match is void because the rules of its game failed. `fetch_answers` returns the
+    answers to a question of isolated rules.
     """
 
     __slots__ = (
-        "_absent_seats", "_backlog", "_deadline", "_due_queue", "_ended", "_finish", "_health", "_journal", "_loop",
-        "_match", "_max_journal_bytes", "_on_rules_fault", "_pending_effects", "_ratings", "_recorder",
-        "_recording_fails", "_release", "_resumed_at_ply", "_retry_delay_s", "_seats", "_seats_know_failure",
-        "_spectator_messages", "_stopped", "_timer", "_timer_due", "_told_already_watching", "_view_made_at",
-        "_view_sent_at", "_waiting_since", "audience", "bots", "failures", "game", "id", "lines",
+        "_absent_seats", "_backlog", "_deadline", "_due_queue", "_ended", "_fetch_answers", "_fetching", "_finish",
+        "_health", "_journal", "_loop", "_match", "_max_journal_bytes", "_on_rules_fault", "_pending_effects",
+        "_ratings", "_recorder", "_recording_fails", "_release", "_resumed_at_ply", "_retry_delay_s", "_seats",
+        "_seats_know_failure", "_spectator_messages", "_stopped", "_timer", "_timer_due", "_told_already_watching",
+        "_view_made_at", "_view_sent_at", "_waiting_since", "audience", "bots", "failures", "game", "id", "lines",
     )  # fmt: skip  # with more than 30 attributes, an instance without slots is slow in Python 3.11
 
     def __init__(
@@ -134,6 +137,7 @@ class MatchRunner:
         max_journal_bytes: float = math.inf,
         retry_delay_s: float = 1.0,
         on_rules_fault: Callable[[RulesFault], None] = lambda fault: None,
+        fetch_answers: Callable[[IsolatedGame, bytes], Coroutine[Any, Any, Answers]] | None = None,
     ) -> None:
         self.id = match.id
         self.game = match.header.game
@@ -163,13 +167,19 @@ class MatchRunner:
         self._finish = on_finished
         self._release = on_released
         self._on_rules_fault = on_rules_fault
+        self._fetch_answers = fetch_answers
+        self._fetching: asyncio.Task[Answers] | None = None
         self._health = health or Health()
         self._pending_effects: list[Effect] | None = None
-        """The effects that wait until their lines are recorded; None if there are none."""
+        """The effects that wait until their lines are recorded, or an empty list while answers of isolated rules are
+        fetched; None if nothing is waited for.
+        """
         self.lines = b""
         """The lines of the pending effects, which a `Recorder` appends to the match's journal."""
         self._backlog: Backlog | None = None
-        """The events that have arrived while effects are pending; None if there are none."""
+        """The events that have arrived while effects are pending, or answers of isolated rules; None if there are
+        none.
+        """
         self._waiting_since = 0.0
         self._recording_fails = self._seats_know_failure = False
         """`_recording_fails` says whether recording the pending effects has failed, `_seats_know_failure` whether the
@@ -225,13 +235,18 @@ class MatchRunner:
     def resume(self, summary: JournalSummary) -> None:
         """Continue a match that was replayed from its journal."""
         self._resumed_at_ply = self._match.ply
-        try:
-            self._record_and_perform(self._match.resume(summary, self._loop.time()))
-        except Exception:
-            self._void("the restart", undo=True)
+        self._resume(summary)
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 self.receive(Reconnect(seat))
+
+    def _resume(self, summary: JournalSummary) -> None:
+        try:
+            self._record_and_perform(self._match.resume(summary, self._loop.time()))
+        except RulesWanted as wanted:
+            self._wait_for_rules(wanted, partial(self._resume, summary))
+        except Exception:
+            self._void("the restart", undo=True)
 
     def receive(self, event: MatchEvent) -> None:
         """Pass an event to the referee and perform the referee's effects. An internal error voids the match."""
@@ -247,8 +262,42 @@ class MatchRunner:
             return
         try:
             self._record_and_perform(self._match.receive(event, self._loop.time()))
+        except RulesWanted as wanted:
+            self._wait_for_rules(wanted, partial(self._receive_again, event, self._loop.time()))
         except Exception:
             self._void(type(event).__name__, undo=True)
+
+    def _receive_again(self, event: MatchEvent, first_received: float) -> None:
+        """Receive an event whose answers have come. Until then, a move lay unread."""
+        if type(event) is MoveReceived:
+            waited_s = (event.waited_s or 0.0) + self._loop.time() - first_received
+            event = replace(event, waited_s=waited_s)
+        self.receive(event)
+
+    def _wait_for_rules(self, wanted: RulesWanted, go_on: Callable[[], None]) -> None:
+        """Fetch the answers that isolated rules want, then `go_on`. Events that arrive meanwhile wait."""
+        assert self._fetch_answers is not None
+        assert isinstance(self._match.game, IsolatedGame)
+        self._pending_effects = []
+        self._fetching = asyncio.create_task(self._fetch_answers(self._match.game, wanted.question))
+        self._fetching.add_done_callback(partial(self._on_answers, go_on))
+
+    def _on_answers(self, go_on: Callable[[], None], fetching: asyncio.Task[Answers]) -> None:
+        self._fetching = None
+        if self._stopped or fetching.cancelled():
+            return
+        self._pending_effects = None
+        try:
+            answers = fetching.result()
+        except Exception as exc:
+            self._record_and_perform(self._match.call_off_by_fault(exc, self._loop.time()))
+        else:
+            assert isinstance(self._match.game, IsolatedGame)
+            self._match.game.add_answers(answers)
+            go_on()
+        if self._pending_effects is None and self._backlog is not None:
+            backlog, self._backlog = self._backlog, None
+            self._process_backlog(backlog, with_timers=True)
 
     def _void(self, failed_step: str, *, undo: bool) -> None:
         """Void the match because of an internal error. Like any end, this is recorded before it is sent."""
@@ -308,6 +357,11 @@ class MatchRunner:
         if self._spectator_messages is None or now - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
             try:
                 view = self._match.spectator_turn(now)
+            except RulesWanted as wanted:
+                del self._view_sent_at[peer]
+                self._wait_for_rules(wanted, lambda: None)
+                self._get_backlog().watchers[peer] = None
+                return
             except Exception as exc:
                 self._show(peer, EncodedMessages([self._match.start_message()]))
                 self._record_and_perform(self._match.call_off_by_fault(exc, now))
@@ -422,6 +476,8 @@ class MatchRunner:
         """Stop the timer. A match that is not over handles no further events, and can resume from its journal later."""
         self._stopped = True
         self._set_deadline(None)
+        if self._fetching is not None:
+            self._fetching.cancel()
         if not self._ended:
             self._journal.close()
 

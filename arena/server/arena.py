@@ -84,7 +84,7 @@ class Arena(HostHandler):
     - `policy` has the limits and delays of the lobby. `drained` is set when the server has drained and must stop.
       The lobby's events are written to `lobby_log`.
     - `meters` measure moves, `work_clock` the work that clients cause. `game_limits` are those of games that are not
-      built in.
+      built in, whose rules run in processes if the arena `isolates_games`.
     """
 
     def __init__(
@@ -109,6 +109,7 @@ class Arena(HostHandler):
         timeouts: HostTimeouts | None = None,
         work_clock: Callable[[], float] = time.perf_counter,
         game_limits: GameLimits | None = None,
+        isolates_games: bool = False,
     ) -> None:
         self._timeouts = timeouts or HostTimeouts()
         self.store = store
@@ -134,6 +135,7 @@ class Arena(HostHandler):
             None if guard is None else guard.check,
             store.health,
             game_limits,
+            isolates_games=isolates_games,
         )
         self.warnings = self.nodes.warnings
         self.lobby = Lobby(policy)

@@ -27,7 +27,7 @@ from machine.code_timer import CodeTimer, TimeUp
 from machine.timestamps import utc_now
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
-from protocol.games import guarded_game
+from protocol.games import guard_game, is_builtin_game, shared_game
 from protocol.games.base import Game
 from protocol.messages import (
     MAX_CLIENT_FRAME_BYTES,
@@ -183,7 +183,8 @@ class LocalMatch:
     ) -> None:
         self._timeouts = timeouts or LocalTimeouts()
         players = [Player(bot=seat.bot, version=seat.version) for seat in header.seats]
-        game = guarded_game(header.game, header.config)
+        is_trusted = is_builtin_game(header.game)
+        game = None if is_trusted else guard_game(shared_game(header.game, header.config))
         self._match = Match(header, seed, players, timeouts=self._timeouts.match, game=game)
         self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
         """The clients of bots that still have to be told of the match's end, by seat."""

@@ -228,9 +228,15 @@ def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
     return rules
 
 
-def guarded_game(game: str, config: Mapping[str, Any], call: CallRules | None = None) -> Game[Any, Any]:
-    """Return a game under a config for one match that does not trust its rules, unless they are built in: their methods
-    raise `RulesFault` if they fail, and the referee calls them through `call`. Raise what `load_game` raises.
+def share_game(game: str, config: Mapping[str, Any], rules: Game[Any, Any]) -> None:
+    """Have `shared_game` return these rules for a config, as long as somebody holds them."""
+    _shared_games[game, _pack(config)] = rules
+
+
+def guard_game(rules: Game[Any, Any], call: CallRules | None = None) -> Game[Any, Any]:
+    """Return the rules for one match that does not trust them, unless they are built in: their methods raise
+    `RulesFault` if they fail, and the referee calls them through `call`.
     """
-    rules = shared_game(game, config)
-    return rules if game in _builtin_specs() else guard_rules(rules, resolve_name(game_spec(game).room), call)
+    if rules.name in _builtin_specs():
+        return rules
+    return guard_rules(rules, resolve_name(game_spec(rules.name).room), call)

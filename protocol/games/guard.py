@@ -72,7 +72,7 @@ def guard_rules(game: Game[Any, Any], room: ModuleType, call: CallRules | None =
     that a move may be refused. The referee's calls of rules go through `call`.
     """
     guard = _Guard(game, room, call or _call_directly)
-    guarded: Game[Any, Any] = object.__new__(type(game))
+    guarded = object.__new__(type(game))
     methods = {name: guard.wrap(name) for name in _GUARDED_METHODS if hasattr(game, name)}
     guarded.__dict__.update(vars(game), **methods, encode_state=guard.encode_state)
     return guarded

@@ -31,7 +31,7 @@ from wrong_games import brought, write_game
 
 PLAY = "return Count(state.number + move, 1 - state.seat)"
 RING = "import signal; signal.raise_signal(signal.SIGALRM)"
-"""What happens in rules that do not return when their time is up."""
+"""Code that does in rules what an alarm does once their time is up."""
 
 
 async def sit_down(arena: Hosted, stack: AsyncExitStack, *names: str, game: str = "counting") -> list[Player]:
@@ -222,7 +222,7 @@ async def test_rules_are_interrupted_when_their_time_is_up_and_no_other_code_is(
         assert [name for name, _ in closed] == ["counting"]
         with pytest.raises(RulesFault, match="a call of initial took"):
             supervisor.load_game("counting", {})
-        supervisor.close()
+        await supervisor.close()
     assert signal.getsignal(signal.SIGALRM) is before
 
 
