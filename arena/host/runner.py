@@ -263,22 +263,15 @@ class MatchRunner:
         try:
             self._record_and_perform(self._match.receive(event, self._loop.time()))
         except RulesWanted as wanted:
-            self._wait_for_rules(wanted, partial(self._receive_again, event, self._loop.time()))
+            self._wait_for_rules(wanted, partial(self.receive, event))
         except Exception:
             self._void(type(event).__name__, undo=True)
 
-    def _receive_again(self, event: MatchEvent, first_received: float) -> None:
-        """Receive an event whose answers have come. Until then, a move lay unread."""
-        if type(event) is MoveReceived:
-            waited_s = (event.waited_s or 0.0) + self._loop.time() - first_received
-            event = replace(event, waited_s=waited_s)
-        self.receive(event)
-
     def _wait_for_rules(self, wanted: RulesWanted, go_on: Callable[[], None]) -> None:
-        """Fetch the answers that isolated rules want, then `go_on`. Events that arrive meanwhile wait."""
+        """Fetch the answers that isolated rules want, then `go_on`. Until then clocks stand still and events wait."""
         assert self._fetch_answers is not None
         assert isinstance(self._match.game, IsolatedGame)
-        self._pending_effects = []
+        self._pending_effects, self._waiting_since = [], self._loop.time()
         self._fetching = asyncio.create_task(self._fetch_answers(self._match.game, wanted.question))
         self._fetching.add_done_callback(partial(self._on_answers, go_on))
 
@@ -294,6 +287,8 @@ class MatchRunner:
         else:
             assert isinstance(self._match.game, IsolatedGame)
             self._match.game.add_answers(answers)
+            now = self._loop.time()
+            self._perform_effects(self._match.receive(Pause(now - self._waiting_since), now))
             go_on()
         if self._pending_effects is None and self._backlog is not None:
             backlog, self._backlog = self._backlog, None

@@ -5,18 +5,24 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from arena.commands.settings import database_url
+from arena.host.game_watch import GameLimits
 from arena.replay.verify import verify_record
 from arena.store.result_queries import record_of
 from arena.store.store import Reader
 from example_games import EXAMPLES
 from in_process import Hosted, hosting
 from players import Player, player
-from protocol.games import game_class
+from protocol.dice import SEED_BYTES
+from protocol.errors import RulesFault
+from protocol.games import game_class, load_game
+from referee.record import Header
 from referee.record_reader import read_record
+from timeouts import WITHIN
 from wrong_games import brought, write_game
 
 PLAY = "return Count(state.number + move, 1 - state.seat)"
@@ -124,3 +130,52 @@ def allow_rules_here(game: str) -> None:
     rules = game_class(game).rules_class  # type: ignore[attr-defined]
     for method, function in rules.kept.items():
         setattr(rules, method, function)
+
+
+async def test_nim_beside_is_played_while_a_call_does_not_return_and_the_server_stops_all_the_same(
+    tmp_path: Path,
+) -> None:
+    with brought(write_game(tmp_path, (PLAY, f"if move == 2: time.sleep(1000)\n        {PLAY}"))):
+        async with AsyncExitStack() as stack:
+            arena = await stack.enter_async_context(hosting(tmp_path / "data", OPTIONS))
+            slow = await sit_down(arena, stack, "ann", "bob", game="counting")
+            await slow[0].move(await slow[0].expect("turn"), {"move": 2})
+            nim = await sit_down(arena, stack, "cas", "dan", game="nim", config={"preset": "classic"})
+            ends = await asyncio.gather(*(one.play() for one in nim))
+            assert [end["reason"] for end in ends] == ["win", "win"]
+        async with AsyncExitStack() as stack:
+            arena = await stack.enter_async_context(hosting(tmp_path / "data", OPTIONS))
+            await arena.says("1 match goes on after a restart")
+            again = [await stack.enter_async_context(player(arena.url, one.name)) for one in slow]
+            ends = await asyncio.gather(*(one.play() for one in again))
+            assert [end["reason"] for end in ends] == ["win", "win"]
+
+
+async def test_an_assigned_match_is_asked_about_before_it_begins(
+    tmp_path: Path, serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with brought(write_game(tmp_path, *SETTING)):
+        served = await serve(game_limits=GameLimits(call_timeout_s=WITHIN), isolates_games=True)
+        ann, bob = await served.enter("ann"), await served.enter("bob")
+        assigned, headers, rules = served.arena.assigned, served.arena.headers, load_game("counting", {"least": 4})
+
+        def header(match: str) -> tuple[Header, bytes]:
+            seed = bytes(SEED_BYTES)
+            return headers.make(match, rules, ("ann", "bob"), seed, pool=None, tournament="t1", place=0), seed
+
+        bots = ["ann", "bob"]
+        played = asyncio.create_task(assigned.play("t1-0", "t1", bots, lambda: header("t1-0"), WITHIN))
+        start = await ann.expect("start")
+        assert start["config"] == {"least": 4}
+        for client in (ann, bob):
+            await client.ready(start)
+        await bob.send(type="resign", match="t1-0")
+        assert [seat.reason for seat in (await played).result.seats] == ["win", "resigned"]
+        monkeypatch.setattr(served.arena.host.rules, "must_prepare", lambda *given: True)
+        monkeypatch.setattr(served.arena.host.rules, "prepare", lambda *given: fail())
+        with pytest.raises(RulesFault, match="no more"):
+            await assigned.play("t1-1", "t1", bots, lambda: header("t1-1"), WITHIN)
+
+
+async def fail() -> None:
+    raise RulesFault("counting", "no more")
