@@ -45,6 +45,15 @@ class Counting(TurnGame[Count, int]):
         return str(state.number)
 """
 """Two seats count on by one or two, and who says 5 or more wins."""
+MUTABLE = (
+    ("class Count(NamedTuple):", "@dataclass(frozen=True)\nclass Count:"),
+    (
+        "    number: int = 0\n    seat: int = 0",
+        "    number: int = 0\n    seat: int = 0\n    seen: tuple = ()\n\n    def note(self):\n"
+        "        object.__setattr__(self, 'seen', (*self.seen, 1))",
+    ),
+)
+"""Changes that give a state a method `note`, which changes the state."""
 
 
 def write_game(folder: Path, *changes: tuple[str, str]) -> Path:

@@ -21,6 +21,8 @@ CallRules = Callable[..., Any]
 `Game` is, and returns its result.
 """
 
+CHANGED_STATE_REASON = "a state changed after it was returned: make a new state instead"
+"""The reason of a fault of rules that change a state in place."""
 _GUARDED_METHODS = (
     "initial",
     "apply",
@@ -150,7 +152,7 @@ class _Guard:
         if self._shown is not None and self._shown[0] is state:
             now = self._call("encode_state", self._game.encode_state, state)
             if now != self._shown[1]:
-                raise RulesError("a state changed after it was returned: make a new state instead")
+                raise RulesError(CHANGED_STATE_REASON)
 
     def _is_of_author(self, exc: BaseException) -> bool:
         """Return whether the author of a `TurnGame` refused a move. `TurnRules` refuses illegal moves itself."""

@@ -19,6 +19,7 @@ from protocol.dice import Dice
 from protocol.display import short_repr
 from protocol.errors import BadConfig, BotFault, Fault, IllegalMove, MalformedMove, RulesFault
 from protocol.games.base import Game
+from protocol.games.guard import CHANGED_STATE_REASON
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
 
@@ -266,6 +267,16 @@ def _decode(game: Game[Any, Any], packed: bytes, states: Mapping[bytes, Any]) ->
     return states[packed] if packed in states else game.decode_state(_unpack(packed))
 
 
+def _take_state(game: Game[Any, Any], packed: bytes, states: dict[bytes, Any]) -> Any:
+    """Return a state to go on from. Another match in an equal state gets one of its own, should rules change it."""
+    state = states.pop(packed, None)
+    if state is None:
+        return game.decode_state(_unpack(packed))
+    if _pack(game.encode_state(state)) != packed:
+        raise RulesFault(game.name, CHANGED_STATE_REASON)
+    return state
+
+
 def _bundle(
     game: Game[Any, Any], question: bytes, state: Any, event: Event | None, states: dict[bytes, Any]
 ) -> Iterator[tuple[bytes, Any]]:
@@ -298,7 +309,7 @@ def _answer_step(
         state, event = game.initial(Dice(*arguments))
         yield from _bundle(game, question, state, event, states)
         return
-    before = _decode(game, arguments[0], states)
+    before = _take_state(game, arguments[0], states)
     if method == "apply":
         state, event = game.apply(before, game.decode_move(arguments[1]), Dice(*arguments[2:]))
     elif method == "apply_chance":

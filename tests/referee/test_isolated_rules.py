@@ -16,7 +16,7 @@ from referee.effects import Disconnect, Forfeit, MoveReceived, Reconnect
 from referee.match import Match
 from referee.state import Phase
 from referee_table import Table, ended
-from wrong_games import brought, write_game
+from wrong_games import MUTABLE, brought, write_game
 
 
 class Elsewhere:
@@ -25,6 +25,7 @@ class Elsewhere:
     def __init__(self, game: str, config: dict[str, Any]) -> None:
         self.rules = guard_game(shared_game(game, config))
         self.asked = 0
+        self.states: dict[bytes, Any] = {}
 
     def isolate(self) -> IsolatedGame:
         question = load_question(self.rules.config)
@@ -33,7 +34,7 @@ class Elsewhere:
 
     def fetch(self, question: bytes) -> Any:
         self.asked += 1
-        return answer(self.rules, question, {})
+        return answer(self.rules, question, self.states)
 
 
 class IsolatedTable(Table):
@@ -171,6 +172,23 @@ def test_rules_that_fail_elsewhere_void_the_match_with_their_line(tmp_path: Any)
             "the rules of counting failed: counting.py, line 27: ZeroDivisionError: division by zero"
         ]
         assert table.match.result("x").reason == VOID
+
+
+@pytest.mark.parametrize("method", ["return [1, 2]", "return Count(state.number + move, 1 - state.seat)"])
+def test_rules_that_change_a_state_spoil_no_other_match(tmp_path: Any, method: str) -> None:
+    """Equal states of two matches are kept once, as long as nobody goes on from them."""
+    with brought(write_game(tmp_path, *MUTABLE, (method, f"state.note()\n        {method}"))):
+        table = IsolatedTable("counting")
+        table.begin()
+        table.play({"move": 1})
+        other = IsolatedTable("counting")
+        other.elsewhere = table.elsewhere
+        other.begin()
+        turn = other.last(0)
+        assert turn.state["number"] == 0
+        assert turn.state["seen"] == []
+        changed = ["the rules of counting failed: a state changed after it was returned: make a new state instead"]
+        assert table.faults == (changed if method == "return [1, 2]" else [])
 
 
 def test_a_config_is_refused_as_it_is_here() -> None:

@@ -16,18 +16,10 @@ from referee.effects import Forfeit, MoveReceived, Reconnect, ReportRulesFault
 from referee.record import Sealed, Void
 from referee.state import Phase
 from referee_table import Bids, Dibs, Table
-from wrong_games import brought, write_game
+from wrong_games import MUTABLE, brought, write_game
 
 PLAY = "return Count(state.number + move, 1 - state.seat)"
 TURN = "return None if state.number >= 5 else state.seat"
-MUTABLE = (
-    ("class Count(NamedTuple):", "@dataclass(frozen=True)\nclass Count:"),
-    (
-        "    number: int = 0\n    seat: int = 0",
-        "    number: int = 0\n    seat: int = 0\n    seen: tuple = ()\n\n    def note(self):\n"
-        "        object.__setattr__(self, 'seen', (*self.seen, 1))",
-    ),
-)
 
 
 def void(table: Table) -> str:
