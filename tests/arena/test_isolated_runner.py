@@ -35,16 +35,17 @@ def connect4() -> Iterator[None]:
 class IsolatedRoom(Room):
     """A room whose match gets answers only while `gate` is open; a `fault` instead of them, if that is set."""
 
-    def __init__(self, folder: Path, **more: Any) -> None:
+    def __init__(self, folder: Path, game: str = "connect4", **more: Any) -> None:
         self.gate = asyncio.Event()
         self.gate.set()
         self.fault: RulesFault | None = None
-        super().__init__(folder, "connect4", **more)
+        super().__init__(folder, game, **more)
 
     def made(self, journal: Any) -> MatchRunner:
         question = load_question(self.header.config)
-        facts = value_of("connect4", answer_load(lambda config: load_game("connect4", config), question)[question])
-        game = IsolatedGame(game_class("connect4"), facts)
+        name = self.header.game
+        facts = value_of(name, answer_load(lambda config: load_game(name, config), question)[question])
+        self.game = game = IsolatedGame(game_class(name), facts)
         table = Table(header=self.header)
         self.match = Match(self.header, table.match._seed, table.match.players, game=game)
         at_once = Recorder(lambda: at_once.commit())
@@ -100,7 +101,25 @@ async def test_what_arrives_meanwhile_waits_and_is_handled_in_order(tmp_path: Pa
     assert [message for message in first.told if not isinstance(message, Turn)], "it was told of its second move"
 
 
-async def test_a_match_that_is_stopped_meanwhile_is_as_it_was_recorded(tmp_path: Path) -> None:
+async def test_a_view_of_hidden_cards_is_shown_once_it_was_fetched(tmp_path: Path) -> None:
+    with brought(EXAMPLES / "onecard.py"):
+        room = IsolatedRoom(tmp_path, "onecard")
+        room.begin()
+        await room.friends[0].until(Turn)
+        room.game.answers.clear()
+        room.gate.clear()
+        watcher = Friend()
+        room.runner.watch(watcher)
+        await advance(1)
+        assert watcher.told == []
+        room.gate.set()
+        assert (await watcher.until(Start)).seat is None
+        assert (await watcher.until(Turn)).ply == 1
+
+
+async def test_a_match_that_is_stopped_meanwhile_is_as_it_was_recorded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     room = IsolatedRoom(tmp_path)
     room.begin()
     await room.friends[0].until(Turn)
@@ -112,6 +131,7 @@ async def test_a_match_that_is_stopped_meanwhile_is_as_it_was_recorded(tmp_path:
     await advance(1)
     assert room.finishes == 0
     assert not [line for line in room.journal.read("m-1") if isinstance(line, Ply)]
+    assert caplog.messages == []
 
 
 async def test_answers_that_do_not_come_void_the_match(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

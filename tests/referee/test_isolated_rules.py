@@ -14,6 +14,7 @@ from protocol.games.isolated import IsolatedGame, RulesWanted, answer, answer_lo
 from protocol.reasons import VOID
 from referee.effects import Disconnect, Forfeit, MoveReceived, Reconnect
 from referee.match import Match
+from referee.record import Sealed
 from referee.state import Phase
 from referee_table import Table, ended
 from wrong_games import MUTABLE, brought, write_game
@@ -152,6 +153,28 @@ def test_a_match_goes_on_from_its_journal() -> None:
         assert again.last(again.to_move).state == table.last(table.to_move).state
 
 
+def test_a_restart_before_a_round_is_played_wants_its_answers_first(dibs: None) -> None:
+    """The journal ends just before the round whose moves are all in it."""
+    here = Table("bids", guarded=True).begin()
+    for seat in here.seats:
+        here.send(MoveReceived(seat, 1, {"bid": 0}))
+    lines = here.lines[: 1 + max(at for at, line in enumerate(here.lines) if isinstance(line, Sealed))]
+    again = IsolatedTable("bids")
+    again.lines = list(lines)
+    again.game.fetch = again.elsewhere.fetch
+    summary = again.match.load_journal(lines[2:])
+    again.game.fetch, effects = None, None
+    while effects is None:
+        try:
+            effects = again.match.resume(summary, again.now)
+        except RulesWanted as wanted:
+            assert again.match.standing.disconnected_since == {}, "it is as before"
+            again.game.add_answers(again.elsewhere.fetch(wanted.question))
+    again.perform(effects)
+    there = Table("bids", guarded=True).resume(lines)
+    assert told(again) == told(there)
+
+
 def test_an_event_that_wants_answers_changes_nothing_before_it_has_them(tmp_path: Any) -> None:
     with brought(EXAMPLES / "connect4.py"):
         table = IsolatedTable("connect4").begin()
@@ -178,17 +201,24 @@ def test_rules_that_fail_elsewhere_void_the_match_with_their_line(tmp_path: Any)
 def test_rules_that_change_a_state_spoil_no_other_match(tmp_path: Any, method: str) -> None:
     """Equal states of two matches are kept once, as long as nobody goes on from them."""
     with brought(write_game(tmp_path, *MUTABLE, (method, f"state.note()\n        {method}"))):
-        table = IsolatedTable("counting")
-        table.begin()
-        table.play({"move": 1})
-        other = IsolatedTable("counting")
+        table, other = IsolatedTable("counting"), IsolatedTable("counting")
         other.elsewhere = table.elsewhere
-        other.begin()
-        turn = other.last(0)
-        assert turn.state["number"] == 0
-        assert turn.state["seen"] == []
+        for one in (table, other):
+            one.begin()
+            assert one.last(0).state["seen"] == []
+        table.play({"move": 1})
+        other.play({"move": 2})
         changed = ["the rules of counting failed: a state changed after it was returned: make a new state instead"]
         assert table.faults == (changed if method == "return [1, 2]" else [])
+        assert other.faults == []
+
+
+def test_matches_share_no_answers() -> None:
+    with brought(EXAMPLES / "connect4.py"):
+        game = Elsewhere("connect4", {}).isolate()
+        first, second = game.for_match(), game.for_match()
+        first.add_answers({b"question": ("ok", 1)})
+        assert (len(first.answers), len(second.answers), len(game.answers)) == (1, 0, 0)
 
 
 def test_a_config_is_refused_as_it_is_here() -> None:
