@@ -15,6 +15,7 @@ import msgspec
 from arena.processes.launch_spec import allowed_environment
 from arena.processes.rules_worker import FRAME_LENGTH
 from protocol.errors import RulesFault
+from protocol.games import game_spec
 from protocol.games.isolated import Answers, method_of
 
 START_TIMEOUT_S = 60.0
@@ -86,7 +87,8 @@ class RulesProcess:
         self._line = ours
         module = (sys.executable, "-P", "-m")
         worker = (*module, "arena.processes.rules_worker", self._game)
-        limits = (str(self._call_timeout_s), str(self._max_memory_bytes))
+        digest = game_spec(self._game).digest
+        limits = (digest, str(self._call_timeout_s), str(self._max_memory_bytes))
         with theirs:
             self._process = await asyncio.create_subprocess_exec(
                 *module,

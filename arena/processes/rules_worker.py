@@ -1,8 +1,10 @@
-"""The process of an isolated game: `python -m arena.processes.rules_worker GAME SECONDS BYTES`.
+"""The process of an isolated game: `python -m arena.processes.rules_worker GAME DIGEST SECONDS BYTES`.
 
-It answers questions about the rules of GAME until its standard input ends. A question may take SECONDS of processor
-time, and the process BYTES of memory. A frame is the length of a message in four bytes, and the message in msgpack:
-first a report that the game is loaded, then for each question, a pair of config and question, its answers.
+It answers questions about the rules of GAME, whose file must have this DIGEST, until its standard input ends. A
+question may take SECONDS of processor time, and the process BYTES of memory.
+
+A frame is the length of a message in four bytes, and the message in msgpack: first a report that the game is loaded,
+then for each question, which comes with the config, its answers.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from protocol.errors import Fault
-from protocol.games import game_class, guard_game, load_game, rules_faults_of, shared_game
+from protocol.errors import Fault, RulesFault
+from protocol.games import game_class, game_spec, guard_game, load_game, rules_faults_of, shared_game
 from protocol.games.base import Game
 from protocol.games.isolated import Answers, answer, answer_load, is_load_question
 
@@ -57,14 +59,16 @@ class RulesAnswerer:
 
 def main() -> None:
     """Answer questions until standard input ends."""
-    game, seconds, max_bytes = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+    game, digest, seconds, max_bytes = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what rules print is no answer
         try:
             with rules_faults_of(game):
                 game_class(game)
+            if game_spec(game).digest != digest:
+                raise RulesFault(game, "its file has changed since the server loaded it: start the server again")
         except Fault as fault:
-            write_frame(answers, _pack(str(fault)))
+            write_frame(answers, _pack(fault.reason if isinstance(fault, RulesFault) else str(fault)))
             return
         resource.setrlimit(resource.RLIMIT_AS, (max_bytes, max_bytes))
         write_frame(answers, _pack(None))

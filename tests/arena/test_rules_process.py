@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,22 @@ async def test_a_call_that_does_not_return_is_ended(tmp_path: Path) -> None:
         with pytest.raises(RulesFault, match=r"load took longer than 0.2 s, so its process was ended"):
             await load(process)
         await process.close()
+
+
+async def test_a_process_plays_no_other_rules_than_the_server_has_loaded(tmp_path: Path) -> None:
+    with brought(write_game(tmp_path)):
+        write_game(tmp_path, ("return [1, 2]", "return [1, 2, 3]"))
+        process = RulesProcess("counting", WITHIN)
+        with pytest.raises(RulesFault) as refused:
+            await load(process)
+        assert str(refused.value) == (
+            "the rules of counting failed: its file has changed since the server loaded it: start the server again"
+        )
+
+
+async def test_a_file_that_fails_only_in_its_process_is_named(tmp_path: Path) -> None:
+    server = f"import os\nif os.getpid() != {os.getpid()}:\n    raise ValueError('not here')\nimport time\n"
+    with brought(write_game(tmp_path, ("import time\n", server))):
+        process = RulesProcess("counting", WITHIN)
+        with pytest.raises(RulesFault, match=r"counting.py, line 4: ValueError: not here"):
+            await load(process)
