@@ -86,10 +86,10 @@ class RulesSupervisor:
         assert self._isolated is not None
         await self._isolated.prepare(game, config)
 
-    async def fetch_answers(self, rules: IsolatedGame, question: bytes) -> Answers:
+    async def fetch_answers(self, game: IsolatedGame, question: bytes) -> Answers:
         """Return the answers to a question that a match asks. Raise `RulesFault` if the rules fail."""
         assert self._isolated is not None
-        return await self._isolated.ask(rules.name, rules.config, question)
+        return await self._isolated.ask(game.name, game.config, question)
 
     async def check_game(self, game: str) -> None:
         """Load a game and its presets. If rules that are not built in fail at that, close the game, and log why."""

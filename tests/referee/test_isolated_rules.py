@@ -199,7 +199,7 @@ def test_rules_that_fail_elsewhere_void_the_match_with_their_line(tmp_path: Any)
 
 @pytest.mark.parametrize("method", ["return [1, 2]", "return Count(state.number + move, 1 - state.seat)"])
 def test_rules_that_change_a_state_spoil_no_other_match(tmp_path: Any, method: str) -> None:
-    """Equal states of two matches are kept once, as long as nobody goes on from them."""
+    """Equal states of two matches are kept once, until one of the matches goes on."""
     with brought(write_game(tmp_path, *MUTABLE, (method, f"state.note()\n        {method}"))):
         table, other = IsolatedTable("counting"), IsolatedTable("counting")
         other.elsewhere = table.elsewhere
