@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from protocol.display import list_choices, short_repr
-from protocol.errors import Fault, UnknownGame, UsageFault
+from protocol.errors import Fault, RulesFault, UnknownGame, UsageFault
 from protocol.games import game_names, game_spec, is_known_game, list_game, register_game, remove_game
 from protocol.games.base import Game
 from protocol.games.spec import FAMILY_SEPARATOR, EvaluationSpec, GameFamily, GameSpec
@@ -238,6 +238,8 @@ def locate_failures() -> Iterator[None]:
     """Turn an exception that the file of a game raises in the block into a `GameFileFault`, with the file and line."""
     try:
         yield
+    except RulesFault as fault:
+        raise GameFileFault(fault.reason) from fault
     except Fault:
         raise
     except Exception as exc:

@@ -45,6 +45,11 @@ class Dice:
         self._ply = ply
         self._streams: dict[str, Iterator[int]] = {}
 
+    @property
+    def identity(self) -> tuple[bytes, int]:
+        """The arguments with which equal dice can be made: the match key and the ply."""
+        return self._key, self._ply
+
     def choice(self, purpose: str, count: int) -> int:
         """Return a uniform number from 0 to `count` − 1. For a `count` up to 256, it draws one byte, and draws again if
         the byte is at or above the largest multiple of `count` up to 256. For a larger `count`, it does so with two

@@ -78,6 +78,19 @@ class RulesUnavailable(Fault):
         )
 
 
+class RulesFault(Fault):
+    """The rules of a game failed, or returned what no match can go on with. No bot is penalised. `game` is the name of
+    the game, and `reason` has the file, the line and the error.
+    """
+
+    def __init__(self, game: str, reason: str) -> None:
+        super().__init__(game, reason)
+        self.game, self.reason = game, reason
+
+    def __str__(self) -> str:
+        return f"the rules of {self.game} failed: {self.reason}"
+
+
 @contextmanager
 def os_errors_as(fault_class: type[Fault], what: str) -> Iterator[None]:
     """Turn an `OSError` in the block into a `fault_class`, whose message says that `what` failed, and why."""

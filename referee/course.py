@@ -194,6 +194,10 @@ class Course(Struct, frozen=True, gc=False):
             for seat, (total, least) in enumerate(zip(paid, game.least_payoffs, strict=True))
         )
 
+    def check_result(self) -> None:
+        """Raise an error if the rules fail to give the result of a match that is over."""
+        _ranks, _reason, _payoffs = self.ranks, self.reason, self.payoffs
+
     @property
     def reason(self) -> str:
         if self.is_void:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from protocol.errors import RulesFault
 from protocol.messages import End, Error, Rejected, Start, Turn
 from referee.record import AnyLine
 
@@ -128,6 +129,12 @@ class SetDeadline(Struct, frozen=True, gc=False):
     time: float | None
 
 
+class ReportRulesFault(Struct, frozen=True, gc=False):
+    """Report that the match is void because the rules of its game failed."""
+
+    fault: RulesFault
+
+
 class FinishMatch(Struct, frozen=True, gc=False):
     """Finish the match: store `result()`, then send `end_message()` to every seat that was not released."""
 
@@ -145,4 +152,6 @@ MatchEvent = (
     | Pause
     | Abort
 )
-Effect = WriteLine | SendToSeat | SendToSeats | SendToWatchers | ReleaseSeat | SetDeadline | FinishMatch
+Effect = (
+    WriteLine | SendToSeat | SendToSeats | SendToWatchers | ReleaseSeat | SetDeadline | ReportRulesFault | FinishMatch
+)

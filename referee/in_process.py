@@ -35,7 +35,7 @@ class InProcessPlayers(Protocol):
 
     def play(self, header: Header, seed: bytes, observer: MatchObserver | None = None) -> ClosedMatch:
         """Play and referee the match of a header whose seats name these bots. `seed` is the one that the header commits
-        to. Clocks do not run during calls of `observer`.
+        to. Clocks do not run during calls of `observer`. Raise `RulesFault` if the rules of the game fail.
         """
 
     def play_on(

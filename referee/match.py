@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from protocol.codec import read_info
-from protocol.errors import ArenaFault, IllegalMove, MalformedMessage, MalformedMove
+from protocol.errors import ArenaFault, IllegalMove, MalformedMessage, MalformedMove, RulesFault
 from protocol.games import shared_game
+from protocol.games.base import Game
+from protocol.games.isolated import RulesWanted
 from protocol.messages import CHANCE, MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
 from protocol.pools import is_people_pool
 from protocol.reasons import DISCONNECTED, FAILED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
@@ -32,6 +34,7 @@ from referee.effects import (
     Pause,
     Reconnect,
     ReleaseSeat,
+    ReportRulesFault,
     Resignation,
     SeatReady,
     SendDelay,
@@ -78,7 +81,9 @@ class MatchTimeouts:
 
 class Match:
     """The referee of one match, from `start_match` (or `resume` after a restart) to `FinishMatch`. If `older` can fetch
-    recorded events, only the latest events stay in memory.
+    recorded events, only the latest events stay in memory. `game` has the rules, if they are guarded.
+
+    If guarded rules fail, the match is void: the event during which they failed is undone.
     """
 
     def __init__(
@@ -89,11 +94,13 @@ class Match:
         seeks: Sequence[str | None] = (),
         older: OlderEvents | None = None,
         timeouts: MatchTimeouts | None = None,
+        game: Game[Any, Any] | None = None,
     ) -> None:
         self._timeouts = timeouts or MatchTimeouts()
         self.header = header
         self.id = header.match
-        self.game = shared_game(header.game, header.config, rules_digest(header))
+        self._is_guarded = game is not None
+        self.game = shared_game(header.game, header.config, rules_digest(header)) if game is None else game
         self.players = list(players)
         banks = TimeBanks.new(self.game.seats, header.clock.bank_ms, header.clock.increment_ms)
         self.standing = MatchStanding(
@@ -125,7 +132,7 @@ class Match:
 
     def load_journal(self, lines: Iterable[AnyLine]) -> JournalSummary:
         """Apply the journal of a match and return its summary, which `resume` needs. A long journal takes some time.
-        Raise `BadRecord` if the journal does not follow from the rules.
+        Raise `BadRecord` if the journal does not follow from the rules. If they fail, `resume` calls the match off.
         """
         lines = list(lines)
         recalled = apply_journal(self.standing, lines, self._new_course, self.id)
@@ -136,27 +143,72 @@ class Match:
 
     def resume(self, summary: JournalSummary, now: float) -> list[Effect]:
         """Continue a match after `load_journal`, and return the effects for the host to perform. Clocks stand still
-        until every seat is back, for at most `return_timeout_s` seconds.
+        until every seat is back, for at most `return_timeout_s` seconds. Raise `RulesWanted` if answers of isolated
+        rules are missing; the match is then as before the call.
         """
+        before = self.standing.snapshot()
+        try:
+            return self._resume(summary, now)
+        except RulesWanted:
+            self.standing = restore_snapshot(before)
+            raise
+
+    def _resume(self, summary: JournalSummary, now: float) -> list[Effect]:
         self.standing.disconnected_since = dict.fromkeys(range(self.game.seats), now)
         self.standing.wait_until = now + self._timeouts.return_timeout_s
         effects: list[Effect] = [ReleaseSeat(seat) for seat in summary.released_seats]
-        if summary.deal is not None:
-            effects.append(self._append_event(summary.deal, now))
-        if summary.begun:
-            effects += self._finish_interrupted_event(now)
         if summary.is_void:
             _recorded, *finish = self._call_off(Abort(), now)
-            return [*(effect for effect in effects if type(effect) is ReleaseSeat), *finish]
+            return [*effects, *finish]
+        if summary.deal is not None:
+            effects.append(self._append_event(summary.deal, now))
+        if summary.fault is not None:
+            return [*effects, *self.call_off_by_fault(summary.fault, now)]
+        if summary.begun:
+            self._standing_before = self.standing.snapshot()
+            try:
+                effects += self._finish_interrupted_event(now)
+            except Exception as exc:
+                return [*effects, *self._undo_by_fault(exc, now)]
         return effects if self.standing.phase is Phase.OVER else [*effects, SetDeadline(self.standing.wait_until)]
 
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
-        """Handle an event, such as a move that may be illegal or late. Return the effects for the host to perform."""
+        """Handle an event, such as a move that may be illegal or late. Return the effects for the host to perform.
+        Raise `RulesWanted` if answers of isolated rules are missing; the match is then as before the event.
+        """
         if type(event) is not Abort or not event.undo_last_event:
             self._standing_before = self.standing.snapshot()
-        elif self._standing_before is not None:
+        else:
+            self._undo()
+        try:
+            return _HANDLERS_BY_PHASE[self.standing.phase][type(event)](self, event, now)
+        except RulesWanted:
+            self._undo()
+            raise
+        except Exception as exc:
+            return self._undo_by_fault(exc, now)
+
+    def call_off_by_fault(self, exc: Exception, now: float) -> list[Effect]:
+        """Call the match off because of an exception outside of an event, and return the effects for the host to
+        perform. Raise the exception again if the rules are not guarded.
+        """
+        if not self._is_guarded:
+            raise exc
+        fault = exc if isinstance(exc, RulesFault) else RulesFault(self.game.name, f"{type(exc).__name__}: {exc}")
+        return [ReportRulesFault(fault), *self._call_off(Abort(), now)]
+
+    def _undo_by_fault(self, exc: Exception, now: float) -> list[Effect]:
+        """Undo the last event, during which guarded rules failed or gave a result that the referee can't use, and call
+        the match off.
+        """
+        if self._is_guarded:
+            self._undo()
+        return self.call_off_by_fault(exc, now)
+
+    def _undo(self) -> None:
+        """Take back what the last event has changed, unless that was done already."""
+        if self._standing_before is not None:
             self.standing, self._standing_before = restore_snapshot(self._standing_before), None
-        return _HANDLERS_BY_PHASE[self.standing.phase][type(event)](self, event, now)
 
     @property
     def ply(self) -> int:
@@ -435,6 +487,8 @@ class Match:
             return self._call_off(Abort(), now) if gone else self._run_clock(now)
         is_away = deadline != standing.clock.deadline
         seat = standing.longest_away() if is_away else standing.clock.first_to_expire
+        if seat in course.dropped_out:
+            raise RulesFault(self.game.name, f"seat {seat} is to move, although it left the match")
         reason = DISCONNECTED if is_away or seat in standing.disconnected_since else TIMEOUT
         if self._is_called_off_without(seat):
             return self._call_off_after_leaving({seat: reason}, now)
@@ -481,7 +535,7 @@ class Match:
 
     def _finish(self, now: float) -> list[Effect]:
         standing = self.standing
-        assert len(standing.current_course.ranks) == self.game.seats
+        standing.current_course.check_result()
         if self.header.rules is not None:
             standing.course = standing.current_course.bind_result()
         standing.phase = Phase.OVER

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from protocol.dice import commitment
-from protocol.errors import BadRecord, BotFault, MissingRules
-from protocol.games import is_known_game, load_game, missing_rules_message
+from protocol.errors import BadRecord, BotFault, MissingRules, RulesFault
+from protocol.games import guard_game, is_known_game, load_game, missing_rules_message
 from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import DROP_OUT_REASONS, ILLEGAL, VOID
@@ -51,18 +53,26 @@ def replay(record: Record, *, by_states: bool = False) -> Iterator[tuple[EventLi
     after the line.
 
     Raise `BadRecord`, which names the ply, if an event or digest in the record does not follow from the rules and the
-    dice. Raise `MissingRules` for an unknown game. With `by_states`, follow the states in the record instead of the
-    rules; a record has states if its header has `rules`. The game of the courses is then a `RecordedGame`.
+    dice, or if the rules fail. Raise `MissingRules` for an unknown game. With `by_states`, follow the states in the
+    record instead of the rules; a record has states if its header has `rules`. The game of the courses is then a
+    `RecordedGame`.
     """
+    if not by_states and not is_known_game(record.header.game):
+        raise MissingRules(f"{record.header.match}: {missing_rules_message(record.header.game)}")
+    try:
+        yield from _replay(record, by_states)
+    except RulesFault as fault:
+        raise BadRecord(f"{record.header.match}: {fault}") from fault
+
+
+def _replay(record: Record, by_states: bool) -> Iterator[tuple[EventLine | None, Course]]:
     header, footer = record.header, record.footer
     game: Game[Any, Any]
     if by_states:
         game = RecordedGame(record)
-    elif not is_known_game(header.game):
-        raise MissingRules(f"{header.match}: {missing_rules_message(header.game)}")
     else:
         try:
-            game = load_game(header.game, header.config, rules_digest(header))
+            game = guard_game(load_game(header.game, header.config, rules_digest(header)))
         except BotFault as exc:
             raise BadRecord(f"{header.match}: the header: {exc}") from exc
     course = make_course(header, game, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])
@@ -144,6 +154,8 @@ class JournalSummary(NamedTuple):
     """The event of the deal at the start of the match, if the journal was cut off before the line of this event; else
     None.
     """
+    fault: RulesFault | None = None
+    """The failure of the rules because of which the journal could not be applied to its end; else None."""
 
 
 def apply_journal(
@@ -163,9 +175,30 @@ def apply_journal(
         return JournalSummary(begun=False, is_void=called_off)
     standing.nonces = {seat: bytes.fromhex(nonce) for seat, nonce in enumerate(begun.nonces)}
     standing.early_quits = begun.out
-    deal = standing.begin(make_course())
-    free = apply_lines(standing, deal, events, match)
+    try:
+        deal = standing.begin(make_course())
+        free = apply_lines(standing, deal, events, match)
+    except RulesFault as fault:
+        standing.course = _skip_to_end(standing.course or make_course(), events)
+        return JournalSummary(begun=True, is_void=called_off, fault=fault)
     return JournalSummary(begun=True, is_void=called_off, released_seats=free, deal=None if standing.events else deal)
+
+
+def _skip_to_end(course: Course, lines: Sequence[EventLine]) -> Course:
+    """Return the course of a match whose rules failed on the way, with the digest and the ply that the last of these
+    lines records, so that the match can be called off there.
+    """
+    if not any(isinstance(line, Ply) for line in lines):
+        return course
+    at = max(number for number, line in enumerate(lines) if isinstance(line, Ply))
+    last, strikes = lines[at], tuple(sorted(line.seat for line in lines[at + 1 :] if isinstance(line, Strike)))
+    assert isinstance(last, Ply)
+    return replace(
+        course,
+        digest=bytes.fromhex(last.digest),
+        ply=last.event.ply + (last.event.out is None),
+        unreported_strikes=strikes or None,
+    )
 
 
 def apply_lines(standing: MatchStanding, deal: Event | None, lines: Iterable[EventLine], match: str) -> list[int]:

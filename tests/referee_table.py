@@ -11,6 +11,7 @@ from arena.ratings import rating_system
 from arena.replay.verify import verify_record
 from games.nim.rules import Nim
 from protocol.dice import Dice
+from protocol.games import guard_game, shared_game
 from protocol.games.base import Game
 from protocol.games.parsing import (
     parse_choice,
@@ -30,6 +31,7 @@ from referee.effects import (
     FinishMatch,
     MoveReceived,
     ReleaseSeat,
+    ReportRulesFault,
     SeatReady,
     SendToSeat,
     SendToSeats,
@@ -297,12 +299,17 @@ def header(
 
 
 class Table:
-    """A match that is performed on paper. Every effect is checked: nothing is told before it is recorded."""
+    """A match that is performed on paper. Every effect is checked: nothing is told before it is recorded. With
+    `guarded`, its rules are not trusted, as those of brought games are.
+    """
 
     def __init__(self, game: str = "nim", config: Mapping[str, Any] | None = None, **fixed: Any) -> None:
         bots = ("ann", "bob", "cas") if game in ("dibs", "bids") else ("ann", "bob")
+        guarded = fixed.pop("guarded", False)
         self.header = fixed.pop("header", None) or header(game, config, bots=bots, **fixed)
-        self.match = Match(self.header, SEED, [Player(bot=seat.bot, version="1") for seat in self.header.seats])
+        players = [Player(bot=seat.bot, version="1") for seat in self.header.seats]
+        game = guard_game(shared_game(self.header.game, self.header.config)) if guarded else None
+        self.match = Match(self.header, SEED, players, game=game)
         self.seats = range(self.match.game.seats)
         self.now = 100.0
         self.lines: list[AnyLine] = []
@@ -312,6 +319,7 @@ class Table:
         self.finishes = 0
         self.received = 0
         self.released: list[int] = []
+        self.faults: list[str] = []
 
     def open(self) -> list[Effect]:
         return self.perform(self.match.start_match(self.now))
@@ -383,6 +391,8 @@ class Table:
                 self.released.append(effect.seat)
             elif isinstance(effect, SetDeadline):
                 self.deadline = effect.time
+            elif isinstance(effect, ReportRulesFault):
+                self.faults.append(str(effect.fault))
             elif isinstance(effect, FinishMatch):
                 self.finishes += 1
         return effects

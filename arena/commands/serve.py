@@ -38,6 +38,7 @@ from arena.commands.restart import Restart
 from arena.commands.settings import ServerSettings, database_url, node_of
 from arena.commands.web import admin_config, page_url, serve_pages
 from arena.feed import Feed, FeedTimeouts
+from arena.host.game_watch import GameLimits
 from arena.host.journal import Journal
 from arena.host.meters import Meters
 from arena.host.quotas import Quotas
@@ -80,7 +81,7 @@ from machine.subprocesses import limit_niceness
 from machine.timeouts import scale_timeouts
 from protocol.display import format_count
 from protocol.errors import ArenaFault, UnknownGame, UsageFault, os_errors_as
-from protocol.games import game_names, load_game
+from protocol.games import game_names
 from protocol.games.spec import FAMILY_SEPARATOR
 from protocol.names import fold_name
 
@@ -242,7 +243,7 @@ async def serve(
         )
         stack.push_async_callback(arena.close)
         for game in game_names():  # now, because importing a game at its first seek would delay every client
-            load_game(game)
+            await arena.host.rules.check_game(game)
         if nodes is not None:
             await stack.enter_async_context(run_as_node(nodes, arena))
         event_loop.relax_gc()  # these objects stay: no collection should pause play to scan them
@@ -386,6 +387,8 @@ def _make_arena(
         nodes=nodes,
         meters=meters,
         timeouts=scale_timeouts(HostTimeouts()),
+        game_limits=scale_timeouts(GameLimits.of(settings.slow_game_call)),
+        isolates_games=settings.isolate_games,
         quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT}),
     )
 

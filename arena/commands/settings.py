@@ -318,6 +318,20 @@ class ServerSettings:
             flags=("--game",),
         ),
     ] = ""
+    slow_game_call: Annotated[
+        int,
+        Setting(
+            "Log calls of such a game that take longer; close it if there are many.",
+            "milliseconds from 1 to 10000",
+            "MS",
+            minimum=1,
+            maximum=10_000,
+        ),
+    ] = 50
+    isolate_games: Annotated[
+        bool,
+        Setting("Run the rules of such games in processes of their own.", "true or false", flags=("--isolate-games",)),
+    ] = False
     demo: Annotated[
         bool,
         Setting("Run a demo: built-in bots that play each other all the time.", "true or false", flags=("--demo",)),
@@ -366,6 +380,8 @@ SETTING_GROUPS = {
     "Registration": ("registration", "registrations_per_hour", "free_names_after"),
     "Matches and ratings": (
         "games",
+        "slow_game_call",
+        "isolate_games",
         "clock",
         "slow_clock",
         "reconnect_timeout",

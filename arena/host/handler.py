@@ -143,6 +143,9 @@ class HostHandler(ABC):
     def on_match_added(self, runner: MatchRunner) -> None:
         """Handle a match that is about to start, or to resume after a restart."""
 
+    def on_game_closed(self, game: str, message: str) -> None:
+        """Handle that a game gets no new matches, because its rules hold up the host. `message` says so."""
+
     def on_connected(self, session: ClientSession) -> None:
         """Handle a bot that has connected and is about to be welcomed."""
 

@@ -14,12 +14,14 @@ from arena.host.actions import ClientActions
 from arena.host.broadcast import Broadcaster
 from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
+from arena.host.game_watch import GameLimits
 from arena.host.handler import HostHandler, TooOften, Unavailable
 from arena.host.journal import Journal, JournalFault, MatchJournal
 from arena.host.journal_weights import enforce_disk_quota
 from arena.host.meters import MeasuredRunner, Meters
 from arena.host.quotas import QuotaLimits, Quotas
 from arena.host.recorder import Recorder
+from arena.host.rules_supervisor import RulesSupervisor, closed_message
 from arena.host.runner import MatchRunner
 from arena.host.session import ClientSession
 from arena.host.timeouts import HostTimeouts
@@ -38,10 +40,11 @@ from protocol.codec import Codec, Frame
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
 from protocol.games import offered_game_names
+from protocol.games.isolated import IsolatedGame
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_STRIKES, Error, Hello, Limits, Welcome
 from referee.effects import Abort, NoShow
 from referee.match import Match, MatchTimeouts
-from referee.record import Header, Secret, describe_other_rules, describe_rules, stamp_of
+from referee.record import Header, Secret, describe_other_rules, describe_rules, rules_digest, stamp_of
 from referee.replay import JournalSummary
 
 NO_HELLO_LABEL = "no_hello"
@@ -58,7 +61,8 @@ class MatchHost:
     `restore` resumes the matches in the journal, and `listener` accepts connections. `disconnect` leaves running
     matches in the journal. `drain` waits until finished matches are stored. `serve_operator` serves the connections of
     operators, whom `access` admits. `check_stall` is called before lines are recorded and frames are written. With
-    `meters`, the time that moves take is measured.
+    `meters`, the time that moves take is measured. With `game_limits`, games that are not built in are closed if their
+    rules hold up the event loop. If the host also `isolates_games`, their rules run in processes.
     """
 
     def __init__(
@@ -74,6 +78,9 @@ class MatchHost:
         work_clock: Callable[[], float] = time.perf_counter,
         check_stall: Callable[[], None] | None = None,
         health: Health | None = None,
+        game_limits: GameLimits | None = None,
+        *,
+        isolates_games: bool = False,
     ) -> None:
         self._handler = handler
         self._check_stall = check_stall
@@ -100,6 +107,7 @@ class MatchHost:
             self._before_flush,
         )
         self._due_queue = WorkQueue()
+        self.rules = RulesSupervisor(self._close_game, game_limits, is_isolating=isolates_games)
         self.recorder = Recorder(self.listener.flusher.schedule_flush, journal.log)
         self._recovery: asyncio.Task[int] | None = None
         self._is_answering = asyncio.Event()
@@ -141,11 +149,12 @@ class MatchHost:
     ) -> None:
         """Start a match. The `absent` seats lose at once; if all seats are absent, the match is void.
 
-        Raise `ArenaFault` if the match can't start.
+        Raise `ArenaFault` if the match can't start, `RulesFault` if its rules fail.
         """
+        game = self.rules.load_game(header.game, header.config)
         journal = self._journal.create(header.match)
         players = self._handler.players_of(header)
-        match = Match(header, seed, players, seeks, journal.read_events_before, self._timeouts.match)
+        match = Match(header, seed, players, seeks, journal.read_events_before, self._timeouts.match, game)
         runner = self._add_match(match, journal)
         try:
             runner.start(
@@ -158,6 +167,13 @@ class MatchHost:
             raise
         for event in [Abort()] if len(absent) == len(header.seats) else map(NoShow, absent):
             runner.receive(event)
+
+    def _close_game(self, game: str, why: str) -> None:
+        """Call off the matches of a game that is closed."""
+        self._handler.on_game_closed(game, closed_message(game, why))
+        for runner in [runner for runner in self.clients.runners.values() if runner.game == game]:
+            if not runner.is_decided:
+                runner.call_off(f"{game} is closed on this server, because {why}")
 
     def _note_begun(self, header: Header) -> None:
         self.events.log_begun(header)
@@ -192,6 +208,7 @@ class MatchHost:
     async def drain(self) -> None:
         """Wait until all finished matches are stored, then close the journal."""
         await self._concluding.wait()
+        await self.rules.close()
         await self.events.close()
         self._journal.close()
 
@@ -302,7 +319,7 @@ class MatchHost:
         return f"new connections waiting to be admitted: {waiting}, the first for {waited:.0f} s: the database is slow"
 
     async def _restore(self) -> int:
-        matches = await recover_matches(self._journal, self._handler, self._timeouts.match)
+        matches = await recover_matches(self._journal, self._handler, self._timeouts.match, self.rules)
         for match, recalled, journal in matches:
             self._add_match(match, journal).resume(recalled)
             await asyncio.sleep(0)
@@ -321,6 +338,8 @@ class MatchHost:
             self._due_queue,
             self.quotas.limits.match_bytes,
             self._timeouts.record_retry_delay_s,
+            self.rules.on_rules_fault,
+            self.rules.fetch_answers,
         )
         self.clients.add_match(runner)
         self._handler.on_match_added(runner)
@@ -383,20 +402,27 @@ def _refuse(connection: Connection, codec: Codec, fault: BotFault, close_code: i
 
 
 async def recover_matches(
-    journal: Journal, handler: HostHandler, timeouts: MatchTimeouts | None = None
+    journal: Journal,
+    handler: HostHandler,
+    timeouts: MatchTimeouts | None = None,
+    rules: RulesSupervisor | None = None,
 ) -> list[tuple[Match, JournalSummary, MatchJournal]]:
     """Return the matches in the journal that the handler wants to resume, in the state in which they stopped.
 
-    Each match is replayed in a thread while the event loop continues. Journals that can't be read stay unchanged.
+    Each match is replayed in a thread while the event loop continues, except those whose rules `rules` supervises here.
+    Journals that can't be read stay unchanged.
     """
     found: list[tuple[Match, JournalSummary, MatchJournal]] = []
     try:
         for match in journal.list_matches():
             try:
-                one = await _recover_match(match, journal, handler, timeouts)
+                one = await _recover_match(match, journal, handler, timeouts, rules)
             except Fault as fault:
                 text = "match %s can't be resumed, and its journal stays unchanged: %s"
                 log.warning(text, match, fault, extra=log_fields(match=match))
+            except Exception:  # one match must not keep the server from starting
+                text = "match %s can't be resumed, and its journal stays unchanged"
+                log.exception(text, match, extra=log_fields(match=match))
             else:
                 found += [one] if one is not None else []
     except asyncio.CancelledError:
@@ -407,7 +433,11 @@ async def recover_matches(
 
 
 async def _recover_match(
-    match: str, journal: Journal, handler: HostHandler, timeouts: MatchTimeouts | None
+    match: str,
+    journal: Journal,
+    handler: HostHandler,
+    timeouts: MatchTimeouts | None,
+    rules: RulesSupervisor | None,
 ) -> tuple[Match, JournalSummary, MatchJournal] | None:
     lines = await asyncio.to_thread(journal.read, match)
     if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
@@ -426,7 +456,19 @@ async def _recover_match(
         raise BadRecord(f"{began_with} than are here ({describe_rules(stamp_of(header.game))})")
     opened = journal.reopen(match)
     try:
-        played = Match(header, seed, handler.players_of(header), older=opened.read_events_before, timeouts=timeouts)
+        if rules is not None and rules.must_prepare(header.game, header.config):
+            await rules.prepare(header.game, header.config)
+        game = None if rules is None else rules.load_game(header.game, header.config, rules_digest(header))
+        players, older = handler.players_of(header), opened.read_events_before
+        played = Match(header, seed, players, older=older, timeouts=timeouts, game=game)
+        if rules is not None and isinstance(game, IsolatedGame):
+            loop, ask = asyncio.get_running_loop(), partial(rules.fetch_answers, game)
+            game.fetch = lambda question: asyncio.run_coroutine_threadsafe(ask(question), loop).result()
+            summary = await asyncio.to_thread(played.load_journal, lines[2:])
+            game.fetch = None
+            return played, summary, opened
+        if game is not None:  # in this thread, where calls of rules that do not return are interrupted
+            return played, played.load_journal(lines[2:]), opened
         return played, await asyncio.to_thread(played.load_journal, lines[2:]), opened
     except BaseException:
         opened.close()

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +21,8 @@ from arena.host.work_queue import WorkQueue
 from arena.store.health import Health
 from machine.log_output import log_fields
 from protocol.error_codes import UNAVAILABLE
-from protocol.errors import Fault
+from protocol.errors import Fault, RulesFault
+from protocol.games.isolated import Answers, IsolatedGame, RulesWanted
 from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
     Abort,
@@ -34,6 +36,7 @@ from referee.effects import (
     Pause,
     Reconnect,
     ReleaseSeat,
+    ReportRulesFault,
     Resignation,
     SeatReady,
     SendDelay,
@@ -47,6 +50,7 @@ from referee.match import Match
 from referee.record import Ply, write_line
 from referee.replay import JournalSummary
 from referee.result import Ratings
+from referee.state import Phase
 
 SPECTATOR_VIEW_TTL_S = 1.0
 """Seconds for which new spectators of a match get the same full view, with the same clock times. A spectator that asks
@@ -108,14 +112,16 @@ class MatchRunner:
     If recording fails, it is tried again every `retry_delay_s`, and the clocks stand still meanwhile. Until it
     succeeds, the match is a problem of the host's `health`. A match whose config is not a preset's is called off when
     its journal exceeds `max_journal_bytes`. `due_queue` handles expired clocks, a few in each turn of the event loop.
+    `on_rules_fault` is called if the match is void because the rules of its game failed. `fetch_answers` returns the
+    answers to a question of isolated rules.
     """
 
     __slots__ = (
-        "_absent_seats", "_backlog", "_deadline", "_due_queue", "_ended", "_finish", "_health", "_journal", "_loop",
-        "_match", "_max_journal_bytes", "_pending_effects", "_ratings", "_recorder", "_recording_fails", "_release",
-        "_resumed_at_ply", "_retry_delay_s", "_seats", "_seats_know_failure", "_spectator_messages", "_stopped",
-        "_timer", "_timer_due", "_told_already_watching", "_view_made_at", "_view_sent_at", "_waiting_since",
-        "audience", "bots", "failures", "game", "id", "lines",
+        "_absent_seats", "_backlog", "_deadline", "_due_queue", "_ended", "_fetch_answers", "_fetching", "_finish",
+        "_health", "_journal", "_loop", "_match", "_max_journal_bytes", "_on_rules_fault", "_pending_effects",
+        "_ratings", "_recorder", "_recording_fails", "_release", "_resumed_at_ply", "_retry_delay_s", "_seats",
+        "_seats_know_failure", "_spectator_messages", "_stopped", "_timer", "_timer_due", "_told_already_watching",
+        "_view_made_at", "_view_sent_at", "_waiting_since", "audience", "bots", "failures", "game", "id", "lines",
     )  # fmt: skip  # with more than 30 attributes, an instance without slots is slow in Python 3.11
 
     def __init__(
@@ -130,6 +136,8 @@ class MatchRunner:
         due_queue: WorkQueue | None = None,
         max_journal_bytes: float = math.inf,
         retry_delay_s: float = 1.0,
+        on_rules_fault: Callable[[RulesFault], None] = lambda fault: None,
+        fetch_answers: Callable[[IsolatedGame, bytes], Coroutine[Any, Any, Answers]] | None = None,
     ) -> None:
         self.id = match.id
         self.game = match.header.game
@@ -158,13 +166,20 @@ class MatchRunner:
         self._due_queue = due_queue or WorkQueue()
         self._finish = on_finished
         self._release = on_released
+        self._on_rules_fault = on_rules_fault
+        self._fetch_answers = fetch_answers
+        self._fetching: asyncio.Task[Answers] | None = None
         self._health = health or Health()
         self._pending_effects: list[Effect] | None = None
-        """The effects that wait until their lines are recorded; None if there are none."""
+        """The effects that wait until their lines are recorded, or an empty list while answers of isolated rules are
+        fetched; None if nothing is waited for.
+        """
         self.lines = b""
         """The lines of the pending effects, which a `Recorder` appends to the match's journal."""
         self._backlog: Backlog | None = None
-        """The events that have arrived while effects are pending; None if there are none."""
+        """The events that have arrived while effects are pending, or answers of isolated rules; None if there are
+        none.
+        """
         self._waiting_since = 0.0
         self._recording_fails = self._seats_know_failure = False
         """`_recording_fails` says whether recording the pending effects has failed, `_seats_know_failure` whether the
@@ -220,10 +235,18 @@ class MatchRunner:
     def resume(self, summary: JournalSummary) -> None:
         """Continue a match that was replayed from its journal."""
         self._resumed_at_ply = self._match.ply
-        self._record_and_perform(self._match.resume(summary, self._loop.time()))
+        self._resume(summary)
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 self.receive(Reconnect(seat))
+
+    def _resume(self, summary: JournalSummary) -> None:
+        try:
+            self._record_and_perform(self._match.resume(summary, self._loop.time()))
+        except RulesWanted as wanted:
+            self._wait_for_rules(wanted, partial(self._resume, summary))
+        except Exception:
+            self._void("the restart", undo=True)
 
     def receive(self, event: MatchEvent) -> None:
         """Pass an event to the referee and perform the referee's effects. An internal error voids the match."""
@@ -239,8 +262,37 @@ class MatchRunner:
             return
         try:
             self._record_and_perform(self._match.receive(event, self._loop.time()))
+        except RulesWanted as wanted:
+            self._wait_for_rules(wanted, partial(self.receive, event))
         except Exception:
             self._void(type(event).__name__, undo=True)
+
+    def _wait_for_rules(self, wanted: RulesWanted, go_on: Callable[[], None]) -> None:
+        """Fetch the answers that isolated rules want, then `go_on`. Until then clocks stand still and events wait."""
+        assert self._fetch_answers is not None
+        assert isinstance(self._match.game, IsolatedGame)
+        self._pending_effects, self._waiting_since = [], self._loop.time()
+        self._fetching = asyncio.create_task(self._fetch_answers(self._match.game, wanted.question))
+        self._fetching.add_done_callback(partial(self._on_answers, go_on))
+
+    def _on_answers(self, go_on: Callable[[], None], fetching: asyncio.Task[Answers]) -> None:
+        self._fetching = None
+        if self._stopped or fetching.cancelled():
+            return
+        self._pending_effects = None
+        try:
+            answers = fetching.result()
+        except Exception as exc:
+            self._record_and_perform(self._match.call_off_by_fault(exc, self._loop.time()))
+        else:
+            assert isinstance(self._match.game, IsolatedGame)
+            self._match.game.add_answers(answers)
+            now = self._loop.time()
+            self._perform_effects(self._match.receive(Pause(now - self._waiting_since), now))
+            go_on()
+        if self._pending_effects is None and self._backlog is not None:
+            backlog, self._backlog = self._backlog, None
+            self._process_backlog(backlog, with_timers=True)
 
     def _void(self, failed_step: str, *, undo: bool) -> None:
         """Void the match because of an internal error. Like any end, this is recorded before it is sent."""
@@ -298,7 +350,17 @@ class MatchRunner:
         self.audience.add_spectator(peer)
         self._match.set_watched(is_watched=True)
         if self._spectator_messages is None or now - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
-            view = self._match.spectator_turn(now)
+            try:
+                view = self._match.spectator_turn(now)
+            except RulesWanted as wanted:
+                del self._view_sent_at[peer]
+                self._wait_for_rules(wanted, lambda: None)
+                self._get_backlog().watchers[peer] = None
+                return
+            except Exception as exc:
+                self._show(peer, EncodedMessages([self._match.start_message()]))
+                self._record_and_perform(self._match.call_off_by_fault(exc, now))
+                return
             self._spectator_messages = EncodedMessages(
                 [self._match.start_message()] if view is None else [self._match.start_message(), view]
             )
@@ -341,6 +403,11 @@ class MatchRunner:
     def is_over(self) -> bool:
         """True once the match has ended, even if `end` is not sent yet."""
         return self._ended
+
+    @property
+    def is_decided(self) -> bool:
+        """True once the referee has ended the match, even if that is not recorded yet."""
+        return self._match.standing.phase is Phase.OVER
 
     @property
     def journal_bytes(self) -> int:
@@ -404,6 +471,8 @@ class MatchRunner:
         """Stop the timer. A match that is not over handles no further events, and can resume from its journal later."""
         self._stopped = True
         self._set_deadline(None)
+        if self._fetching is not None:
+            self._fetching.cancel()
         if not self._ended:
             self._journal.close()
 
@@ -490,6 +559,12 @@ class MatchRunner:
         self.announce(Error(code=UNAVAILABLE, message=f"the match is void: {reason}", ref=self.id))
         self.receive(Abort())
 
+    def _report_rules_fault(self, fault: RulesFault) -> None:
+        log.error("match %s is void: %s", self.id, fault, extra=log_fields(match=self.id, game=fault.game))
+        self._on_rules_fault(fault)
+        text = f"the match is void: the rules of {fault.game} failed, which is no bot's fault"
+        self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
+
     def _process_backlog(self, backlog: Backlog, *, with_timers: bool) -> None:
         """Handle the events of a backlog. Without `with_timers`, ignore timer events: the clocks stood still."""
         for event in backlog.events:
@@ -529,6 +604,8 @@ class MatchRunner:
                 self._send_shared(effect.seats, effect.message)
             elif type(effect) is SendToWatchers:
                 self.audience.publish(effect.message)
+            elif type(effect) is ReportRulesFault:
+                self._report_rules_fault(effect.fault)
             elif type(effect) is FinishMatch:
                 self._ended = True
                 self._finish(self)

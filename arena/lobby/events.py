@@ -27,11 +27,13 @@ class BotLeft(Struct, frozen=True, gc=False, tag=True):
 
 
 class SeekPlaced(Struct, frozen=True, gc=False, tag=True):
-    """A bot seeks a match. `quota_refusal` says why the quotas of its address allow no match now; None if they do."""
+    """A bot seeks a match. `refusal` says why the quotas of its address, or the rules of the game, allow no match now;
+    None if they do.
+    """
 
     bot: str
     seek: Seek
-    quota_refusal: str | None = None
+    refusal: str | None = None
 
 
 class SeekWithdrawn(Struct, frozen=True, gc=False, tag=True):
@@ -159,6 +161,13 @@ class GamesMoved(Struct, frozen=True, gc=False, tag=True):
     urls: dict[str, str]
 
 
+class GameClosed(Struct, frozen=True, gc=False, tag=True):
+    """A game gets no new matches on this server. `message` says why."""
+
+    game: str
+    message: str
+
+
 class MatchAssigned(Struct, frozen=True, gc=False, tag=True):
     """The operator assigns a match to bots. It starts when all of them have a free slot. A bot that does not connect
     within `wait_s` seconds loses.
@@ -216,6 +225,7 @@ LobbyEvent = (
     | NameUnknown
     | QuotaChanged
     | GamesMoved
+    | GameClosed
     | MatchAssigned
     | AssignmentWithdrawn
     | DrainStarted

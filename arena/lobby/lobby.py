@@ -236,8 +236,8 @@ class Lobby:
         if url is not None:
             text = f"seek: {game} is played on another node: connect to {url}"
             return Error(code=error_codes.ELSEWHERE, message=text, url=url)
-        if event.quota_refusal is not None:
-            return Error(code=error_codes.UNAVAILABLE, message=f"seek: {event.quota_refusal}")
+        if event.refusal is not None:
+            return Error(code=error_codes.UNAVAILABLE, message=f"seek: {event.refusal}")
         pause_s = self.roster.suspensions.pause_s(event.bot, connected.address, now)
         return Error(code=error_codes.UNAVAILABLE, message=pause_message(pause_s)) if pause_s > 0 else None
 
@@ -340,14 +340,21 @@ class Lobby:
         """End the seeks for games that another node pairs now, and send their bots the URL of that node."""
         self._urls = event.urls
         effects: Effects = []
+        for game, url in event.urls.items():
+            text = f"{game} is now played on another node: connect to {url}"
+            effects += self._end_seeks_for(game, Error(code=error_codes.ELSEWHERE, message=text, url=url))
+        return effects
+
+    def _on_game_closed(self, event: events.GameClosed, now: float) -> Effects:
+        return self._end_seeks_for(event.game, Error(code=error_codes.UNAVAILABLE, message=event.message))
+
+    def _end_seeks_for(self, game: str, error: Error) -> Effects:
+        """End all seeks for a game, and send their bots this error."""
+        error = replace(error, message=f"this seek has ended: {error.message}")
+        effects: Effects = []
         for bot in self.roster.online:
-            for seek in list(self.seeks_of(bot)):
-                game = seek.spec.game
-                if game in event.urls:
-                    url = event.urls[game]
-                    text = f"this seek has ended: {game} is now played on another node: connect to {url}"
-                    error = Error(code=error_codes.ELSEWHERE, message=text, ref=seek.id, url=url)
-                    effects += [*self._pairing.end(seek), Tell(bot, error)]
+            for seek in [seek for seek in self.seeks_of(bot) if seek.spec.game == game]:
+                effects += [*self._pairing.end(seek), Tell(bot, replace(error, ref=seek.id))]
         return effects
 
     def _on_assigned(self, event: events.MatchAssigned, now: float) -> Effects:
@@ -434,6 +441,7 @@ _HANDLERS: dict[type[LobbyEvent], Callable[[Lobby, Any, float], Effects]] = {
     events.NameUnknown: Lobby._on_unknown_name,
     events.QuotaChanged: Lobby._on_quota,
     events.GamesMoved: Lobby._on_games_moved,
+    events.GameClosed: Lobby._on_game_closed,
     events.MatchAssigned: Lobby._on_assigned,
     events.AssignmentWithdrawn: Lobby._on_assignment_withdrawn,
     events.DrainStarted: Lobby._on_drain,

@@ -7,7 +7,7 @@ from typing import Any
 from protocol import error_codes
 from protocol.display import list_choices, short_repr
 from protocol.errors import BadConfig, BotFault, MalformedMessage
-from protocol.games import check_offered, game_class, load_game
+from protocol.games import check_offered, game_class, shared_game
 from protocol.games.base import Game
 from protocol.messages import Seek
 from protocol.names import fold_name
@@ -37,7 +37,7 @@ def rules_of(bot: str, seek: Seek) -> Game[Any, Any] | None:
         raise SeekNotAllowed("seek: presets belong to an open seek: write the preset into the config")
     if seek.opponent is not None and seek.opponents:
         raise MalformedMessage("seek: opponent and opponents exclude each other: name all of them in opponents")
-    game = load_game(seek.game, seek.config)
+    game = shared_game(seek.game, seek.config)
     game.check_cost()
     opponents = opponents_of(seek)
     if seek.private and opponents:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any
@@ -11,11 +12,15 @@ from msgspec.structs import replace
 from arena.ratings.tournament_pairing import Pairing
 from arena.runs.contestants import Contestant
 from arena.runs.job import MAX_LOG_BYTES, MatchJob, MatchReport, append_to_log
+from machine.log_output import log_fields
 from machine.timestamps import utc_now
 from protocol.bot_launch import PLAYER_ENTRY_POINT_GROUP, BotSpec
-from protocol.errors import UsageFault
+from protocol.errors import RulesFault, UsageFault
 from protocol.games.base import Game
+from referee.called_off import call_off_match
 from referee.in_process import InProcessPlayers
+
+log = logging.getLogger("arena.runs")
 
 
 def check_bots(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
@@ -39,8 +44,13 @@ class InProcessHost:
         self._players = make_players(specs, plan.rules, self._write_line, strict=job.strict)
 
     def play(self, pairing: Pairing) -> MatchReport:
-        """Play a match. Raise `Fault` if a bot cannot go on."""
-        closed = self._players.play(*self._job.plan.header_of(pairing, utc_now(), lambda bot: ""))
+        """Play a match. It is void if the rules of its game fail. Raise `Fault` if a bot cannot go on."""
+        header, seed = self._job.plan.header_of(pairing, utc_now(), lambda bot: "")
+        try:
+            closed = self._players.play(header, seed)
+        except RulesFault as fault:
+            log.error("match %s is void: %s", header.match, fault, extra=log_fields(match=header.match))
+            closed = call_off_match(header, seed, utc_now())
         words, self._words = tuple(self._words), []
         failing = self._players.failed_bots
         absent = {seat: failing[bot] for seat, bot in enumerate(pairing.seats) if bot in failing}

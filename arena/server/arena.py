@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec.structs import replace
 
 from arena.host.finished_match import FinishedMatch
+from arena.host.game_watch import GameLimits
 from arena.host.handler import HostHandler, Identity, NotRunning, OnAnotherNode, TooOften, Unavailable
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
@@ -83,7 +84,8 @@ class Arena(HostHandler):
     - `make_operations` returns the handlers of operator requests. `access` says who may connect.
     - `policy` has the limits and delays of the lobby. `drained` is set when the server has drained and must stop.
       The lobby's events are written to `lobby_log`.
-    - `meters` measure moves, `work_clock` the work that clients cause.
+    - `meters` measure moves, `work_clock` the work that clients cause. `game_limits` are those of games that are not
+      built in, whose rules run in processes if the arena `isolates_games`.
     """
 
     def __init__(
@@ -107,6 +109,8 @@ class Arena(HostHandler):
         meters: Meters | None = None,
         timeouts: HostTimeouts | None = None,
         work_clock: Callable[[], float] = time.perf_counter,
+        game_limits: GameLimits | None = None,
+        isolates_games: bool = False,
     ) -> None:
         self._timeouts = timeouts or HostTimeouts()
         self.store = store
@@ -131,6 +135,8 @@ class Arena(HostHandler):
             work_clock,
             None if guard is None else guard.check,
             store.health,
+            game_limits,
+            isolates_games=isolates_games,
         )
         self.warnings = self.nodes.warnings
         self.lobby = Lobby(policy)
@@ -282,6 +288,10 @@ class Arena(HostHandler):
     def on_disconnected(self, session: ClientSession) -> None:
         self._auth.last_seen.on_disconnected(session.key)
         self._runner.feed(events.BotLeft(session.key))
+
+    def on_game_closed(self, game: str, message: str) -> None:
+        self.warnings.update(f"game {game}", message)
+        self._runner.feed(events.GameClosed(game, message))
 
     def on_seat_ready(self, session: ClientSession) -> None:
         self._runner.feed(events.BotReady(session.key))

@@ -13,6 +13,7 @@ from arena.host.finished_match import FinishedMatch
 from arena.host.host import MatchHost
 from arena.lobby.events import MatchAssigned, MatchNotBegun
 from arena.server.lobby_runner import LobbyRunner
+from machine.event_loop import BackgroundTasks
 from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.names import fold_name
 from referee.footer import ClosedMatch
@@ -39,6 +40,7 @@ class AssignedMatches:
         self._runner = runner
         self._matches: dict[str, _AssignedMatch] = {}
         """The assigned matches that are in progress or wait for their bots, by match id."""
+        self._preparing = BackgroundTasks()
 
     async def play(
         self, match: str, tournament: str, bots: Sequence[str], make_header: MakeHeader, wait_s: float
@@ -84,10 +86,25 @@ class AssignedMatches:
     def _start(self, match: str, make_header: MakeHeader, absent: Sequence[int]) -> None:
         try:
             self._check_drain()
-            self._host.start_match(*make_header(), absent=absent)
+            header, seed = make_header()
+            if self._host.rules.must_prepare(header.game, header.config):
+                self._preparing.start(self._start_prepared(header, seed, absent))
+            else:
+                self._host.start_match(header, seed, absent=absent)
         except Exception as exc:
-            self._runner.feed(MatchNotBegun(match))
-            self._matches.pop(match).over.set_exception(exc)
+            self._give_up(match, exc)
+
+    async def _start_prepared(self, header: Header, seed: bytes, absent: Sequence[int]) -> None:
+        """Start a match under a config that an isolated game has to be asked about first."""
+        try:
+            await self._host.rules.prepare(header.game, header.config)
+            self._host.start_match(header, seed, absent=absent)
+        except Exception as exc:
+            self._give_up(header.match, exc)
+
+    def _give_up(self, match: str, exc: Exception) -> None:
+        self._runner.feed(MatchNotBegun(match))
+        self._matches.pop(match).over.set_exception(exc)
 
     async def hand_over(self, match: FinishedMatch) -> bool:
         """Pass an assigned match to the caller of `play`. Return False if the match was not assigned."""

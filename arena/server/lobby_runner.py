@@ -38,9 +38,10 @@ from arena.server.nodes import SingleNode
 from machine.event_loop import BackgroundTasks
 from machine.log_output import log_fields
 from protocol.dice import SEED_BYTES
-from protocol.errors import ArenaFault, MalformedMessage
+from protocol.error_codes import UNAVAILABLE
+from protocol.errors import ArenaFault, BotFault, MalformedMessage, RulesFault
 from protocol.games import shared_game
-from protocol.messages import ClientMessage, Seek, Unseek, Unseeked
+from protocol.messages import ClientMessage, Error, Seek, Unseek, Unseeked
 
 MAX_LOOKUPS = 16
 """Maximum number of names that are looked up at the same time. Further names count as registered."""
@@ -87,6 +88,8 @@ class LobbyRunner:
         """The addresses whose quotas the lobby was told to be used up."""
         self._assigned: dict[str, Callable[[Sequence[int]], None]] = {}
         """The functions that start the assigned matches that wait for their bots, by match id."""
+        self._unprepared: dict[tuple[str, str], ClientSession] = {}
+        """The sessions of the seeks whose configs isolated games are asked about, by folded bot name and seek id."""
         self._lookups = BackgroundTasks()
         self._background = BackgroundTasks()
 
@@ -121,12 +124,41 @@ class LobbyRunner:
         """Handle a `seek` or `unseek` message. Raise a `BotFault` if the client must not send it."""
         if isinstance(message, Seek):
             bot = require_bot(session)
-            self.feed(events.SeekPlaced(bot, message, self._host.quotas.refusal_reason(session.connection.address)))
+            if self._host.rules.must_prepare(message.game, message.config):
+                self._unprepared[bot, message.id] = session
+                self._background.start(self._prepare_seek(session, message))
+                return
+            refusal = self._host.quotas.refusal_reason(session.connection.address)
+            refusal = refusal or self._host.rules.refusal_reason(message.game, message.config)
+            self.feed(events.SeekPlaced(bot, message, refusal))
         elif isinstance(message, Unseek):
-            if session.bot is None:
+            is_unprepared = self._unprepared.pop((session.key, message.id), None) is not None
+            if session.bot is None or is_unprepared:
                 session.send(Unseeked(id=message.id))
             else:
                 self.feed(events.SeekWithdrawn(session.key, message.id))
+
+    async def _prepare_seek(self, session: ClientSession, seek: Seek) -> None:
+        """Handle a seek under a config that an isolated game has to be asked about, unless the bot takes it back."""
+        rules, fault = self._host.rules, None
+        try:
+            await rules.prepare(seek.game, seek.config)
+        except (BotFault, RulesFault) as exc:
+            fault = exc
+        if self._unprepared.get((session.key, seek.id)) is not session:
+            return
+        del self._unprepared[session.key, seek.id]
+        if self._host.clients.sessions.get(session.key) is not session:
+            return
+        if isinstance(fault, BotFault):
+            session.send_error(fault, seek.id)
+        elif fault is not None:
+            session.send(Error(code=UNAVAILABLE, message=f"seek: {rules.explain_refusal(fault)}", ref=seek.id))
+        else:
+            try:
+                self.handle(session, seek)
+            except BotFault as exc:
+                session.send_error(exc, seek.id)
 
     def assign(self, event: events.MatchAssigned, on_bots_free: Callable[[Sequence[int]], None]) -> None:
         """Let a match wait for its bots. `on_bots_free` must then start it, with these seats absent."""
@@ -208,18 +240,29 @@ class LobbyRunner:
         seats = list(zip(effect.bots, effect.seeks, strict=True))
         self._rng.shuffle(seats)
         seed = secrets.token_bytes(SEED_BYTES)
-        rules = shared_game(effect.spec.game, effect.spec.config)  # keeps the rules cached until the match uses them
         clock = self._headers.slow_clock if effect.is_slow else None
         bots = [bot for bot, _ in seats]
-        header = self._headers.make(effect.match, rules, bots, seed, pool=effect.pool, clock=clock)
         try:
+            rules = shared_game(effect.spec.game, effect.spec.config)  # cached until the match uses them
+            header = self._headers.make(effect.match, rules, bots, seed, pool=effect.pool, clock=clock)
             self._host.start_match(header, seed, [seek for _, seek in seats])
         except ArenaFault as fault:
             self.feed(events.MatchNotBegun(effect.match, seeks_again=True))
             self._pause(fault)
+        except RulesFault as fault:
+            self._refuse_failed_rules(effect, fault)
         except BaseException:
             self.feed(events.MatchNotBegun(effect.match))
             raise
+
+    def _refuse_failed_rules(self, effect: StartMatch, fault: RulesFault) -> None:
+        """End the seeks of a match that can't begin because its rules fail, and send its bots an error."""
+        log.error("match %s can't begin: %s", effect.match, fault, extra=log_fields(match=effect.match))
+        self._host.rules.on_rules_fault(fault)
+        self.feed(events.MatchNotBegun(effect.match))
+        text = f"this seek has ended: the rules of {fault.game} failed, which is no bot's fault"
+        for bot, seek in zip(effect.bots, effect.seeks, strict=True):
+            self._tell(Tell(bot, Error(code=UNAVAILABLE, message=text, ref=seek)))
 
     def _start_assigned(self, effect: StartAssigned) -> None:
         self._assigned.pop(effect.match)(effect.absent)

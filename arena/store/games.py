@@ -152,19 +152,19 @@ def load_games(games: Iterable[GameCode]) -> None:
                 log.warning("the stored game %s can't be loaded: %s", one.game, fault)
 
 
-def _load_former(one: GameCode) -> GameSpec | None:
+def _load_former(code: GameCode) -> GameSpec | None:
     try:
-        specs = one.source.load() if _is_sound(one) else []
+        specs = code.source.load() if _is_sound(code) else []
     except UsageFault as fault:
-        log.warning("an older version of the stored game %s can't be loaded: %s", one.game, fault)
+        log.warning("an older version of the stored game %s can't be loaded: %s", code.game, fault)
         return None
-    return next((spec for spec in specs if spec.name == one.game), None)
+    return next((spec for spec in specs if spec.name == code.game), None)
 
 
-def _is_sound(one: GameCode) -> bool:
-    if one.source.digest == one.digest:
+def _is_sound(code: GameCode) -> bool:
+    if code.source.digest == code.digest:
         return True
-    log.warning("the stored game %s is damaged, and is not loaded: restore a backup", one.game)
+    log.warning("the stored game %s is damaged, and is not loaded: restore a backup", code.game)
     return False
 
 

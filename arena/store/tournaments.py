@@ -21,7 +21,7 @@ from arena.store.paging import Page, read_page
 from measuring.payoffs import TotalPayoff
 from measuring.value_function import NoLuck
 from protocol.bot_launch import bot_name_of
-from protocol.errors import BadConfig, BotFault
+from protocol.errors import BadConfig, BotFault, RulesFault
 from protocol.games import clear_on_registration, game_spec, is_known_game, load_game
 from protocol.names import fold_name
 from protocol.reasons import VOID
@@ -240,13 +240,15 @@ def _common_value_function(matches: Iterable[tuple[MatchSample, str | None]]) ->
 @functools.lru_cache(maxsize=1000)
 def _planned_matches(arguments: str) -> int | None:
     """Return a tournament's planned number of matches; None if it is not fixed, or if this arena lacks the rules of the
-    game, or has others, which refuse the config. Loading the game may be slow.
+    game, or has others, which refuse the config or fail. Loading the game may be slow.
     """
     read = msgspec.json.decode(arguments)
     if read["rounds"] is None or not is_known_game(read["game"]):
         return None
     try:
         seats = load_game(read["game"], read["config"]).seats
+    except RulesFault:
+        return None
     except BadConfig:
         if not game_spec(read["game"]).digest:
             raise

@@ -14,7 +14,7 @@ from arena.web.errors import NotFound
 from arena.web.site import Site
 from protocol.display import list_choices, short_repr
 from protocol.games import game_class, game_names
-from protocol.pools import preset_of
+from protocol.pools import preset_of, with_version
 
 _NO_BOT_MESSAGE, _NO_TOURNAMENT_MESSAGE = "there is no bot called {}", "there is no tournament {}"
 """`_NO_BOT_MESSAGE` says that there is no bot of a name, `_NO_TOURNAMENT_MESSAGE` that there is no tournament of an id.
@@ -77,7 +77,11 @@ def list_games(reader: Reader) -> list[str]:
 
 def list_pools(reader: Reader) -> list[str]:
     """Return all pools: first those with results, then those of presets, then those of unrated matches by game."""
-    presets = [game_class(game).pool_of(preset) for game in game_names() for preset in game_class(game).presets]
+    presets = [
+        with_version(f"{game}/{preset}", game_class(game).version)
+        for game in game_names()
+        for preset in game_class(game).presets
+    ]
     return list(
         dict.fromkeys(
             [*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in game_names())]

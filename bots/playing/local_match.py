@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import heapq
-import signal
-import sys
-import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -27,9 +23,11 @@ from bots.client.conversation import Conversation
 from bots.client.settings import Settings
 from bots.client.talk import PrintLine
 from bots.client.worker_threads import Work, WorkResult, do_work
+from machine.code_timer import CodeTimer, TimeUp
 from machine.timestamps import utc_now
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
+from protocol.games import guard_game, is_builtin_game, shared_game
 from protocol.games.base import Game
 from protocol.messages import (
     MAX_CLIENT_FRAME_BYTES,
@@ -56,6 +54,7 @@ from referee.effects import (
     NoShow,
     Reconnect,
     ReleaseSeat,
+    ReportRulesFault,
     Resignation,
     SeatReady,
     SendToSeat,
@@ -80,10 +79,6 @@ _LIMITS = Limits(max_message=MAX_CLIENT_FRAME_BYTES, strikes=MAX_STRIKES, slots=
 """The limits that the welcome message names to a bot."""
 
 
-class TimeUp(BaseException):
-    """Raised in the code of a bot that exceeds its time, to interrupt it."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalTimeouts:
     """The time limits of a match in this process, in seconds."""
@@ -93,59 +88,6 @@ class LocalTimeouts:
     """Time limit for a bot's work after the end of a match."""
     repeated_stop_interval_s: float = 1.0
     """Interval at which a bot's code is interrupted again if it ignores the interruption."""
-
-
-class CodeTimer:
-    """A timer that interrupts a bot's code. It uses SIGALRM in the main thread on POSIX; elsewhere it does nothing.
-
-    Compiled code does not notice signals, so the interruption takes effect when it returns.
-    """
-
-    def __init__(self, repeat_interval_s: float = 1.0) -> None:
-        self._repeat_interval_s = repeat_interval_s
-        has_timer = sys.platform != "win32" and hasattr(signal, "setitimer")
-        self._is_supported = has_timer and threading.current_thread() is threading.main_thread()
-        self._is_armed = False
-
-    @contextlib.contextmanager
-    def install_handler(self) -> Iterator[None]:
-        """Install the signal handler during this context. At its end, restore the previous handler and timer."""
-        if sys.platform == "win32" or not self._is_supported:
-            yield
-            return
-        timer = signal.setitimer(signal.ITIMER_REAL, 0)
-        before = signal.signal(signal.SIGALRM, self._on_alarm)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGALRM, before)
-            signal.setitimer(signal.ITIMER_REAL, *timer)
-
-    @contextlib.contextmanager
-    def interrupt_after(self, seconds: float | None) -> Iterator[None]:
-        """Raise `TimeUp` in the body of this context after `seconds`. With None, never interrupt it."""
-        if sys.platform == "win32" or not self._is_supported or seconds is None:
-            yield
-            return
-        self._is_armed = True
-        signal.setitimer(signal.ITIMER_REAL, seconds, self._repeat_interval_s)
-        try:
-            try:
-                yield
-            finally:
-                self._disarm()
-        except TimeUp:  # it may have come before the alarm was off
-            self._disarm()
-            raise
-
-    def _disarm(self) -> None:
-        self._is_armed = False
-        if sys.platform != "win32":
-            signal.setitimer(signal.ITIMER_REAL, 0)
-
-    def _on_alarm(self, number: int, frame: FrameType | None) -> None:
-        if self._is_armed:  # it may ring just after the body has finished
-            raise TimeUp
 
 
 class LocalClient:
@@ -210,8 +152,7 @@ class LocalClient:
 
     def _think(self, work: Work, timer: CodeTimer, timeout_s: float | None) -> WorkResult:
         try:
-            with timer.interrupt_after(timeout_s):
-                thought = do_work(self._bot, work)
+            thought = timer.call(timeout_s, do_work, self._bot, work)
         except TimeUp:  # it rang just as the work was done
             return WorkResult(work)
         if isinstance(thought.cause, TimeUp):
@@ -227,7 +168,7 @@ class LocalMatch:
     """A match in this process, described by a header that commits to `seed`. The guests are in seat order, None for an
     absent bot.
 
-    If `timed` is false, thinking takes no time on a bot's clock.
+    If `timed` is false, thinking takes no time on a bot's clock. If the rules of the game fail, `RulesFault` is raised.
     """
 
     def __init__(
@@ -242,7 +183,9 @@ class LocalMatch:
     ) -> None:
         self._timeouts = timeouts or LocalTimeouts()
         players = [Player(bot=seat.bot, version=seat.version) for seat in header.seats]
-        self._match = Match(header, seed, players, timeouts=self._timeouts.match)
+        is_trusted = is_builtin_game(header.game)
+        game = None if is_trusted else guard_game(shared_game(header.game, header.config))
+        self._match = Match(header, seed, players, timeouts=self._timeouts.match, game=game)
         self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
         """The clients of bots that still have to be told of the match's end, by seat."""
         self._timed = timed
@@ -319,6 +262,8 @@ class LocalMatch:
             elif isinstance(effect, SendToSeats):
                 for seat in effect.seats:
                     self._send(seat, effect.message)
+            elif isinstance(effect, ReportRulesFault):
+                raise effect.fault
             elif isinstance(effect, ReleaseSeat):
                 self._guests.pop(effect.seat, None)
             elif isinstance(effect, FinishMatch):

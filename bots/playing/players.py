@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from bots.client.bot import Bot
 from bots.client.loading import build_bot
 from bots.client.warm_up import warm_up_bot
-from bots.playing.local_match import CodeTimer, LocalClient, LocalMatch
+from bots.playing.local_match import LocalClient, LocalMatch
+from machine.code_timer import CodeTimer
 from protocol.bot_launch import BotSpec
 from protocol.errors import UsageFault
 from protocol.games import shared_game

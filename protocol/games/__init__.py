@@ -17,6 +17,7 @@ clients ask for must be listed (`check_offered`): strangers do not choose among 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pkgutil import get_data, resolve_name
 from typing import Any, Protocol, TypeVar
@@ -24,8 +25,9 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from protocol.errors import UnknownGame, UsageFault
+from protocol.errors import RulesFault, UnknownGame, UsageFault
 from protocol.games.base import Game
+from protocol.games.guard import CallRules, guard_rules, locate_rules_faults
 from protocol.games.spec import FAMILY_SEPARATOR, GameSpec
 
 _BUILTIN_GAMES = "games:SPECS"
@@ -154,6 +156,10 @@ def builtin_game_names() -> tuple[str, ...]:
     return tuple(_builtin_specs())
 
 
+def is_builtin_game(name: str) -> bool:
+    return name in _builtin_specs()
+
+
 def is_known_game(name: str) -> bool:
     return _find_spec(name) is not None
 
@@ -240,9 +246,39 @@ def default_preset(name: str) -> str:
 def load_game(name: str, config: Mapping[str, Any] | None = None, digest: str = "") -> Game[Any, Any]:
     """Return a game under a config; without one, under its default preset. It has the rules with this digest, if one is
     given and they are here (`rules_spec`). Raise `UnknownGame` or `BadConfig` if the name or the config is invalid.
+    Raise `RulesFault` if rules that are not built in fail.
     """
-    rules: type[Game[Any, Any]] = resolve_name(rules_spec(name, digest).rules)
-    return rules(config or {"preset": default_preset(name)})
+    with rules_faults_of(name):
+        rules_class: type[Game[Any, Any]] = resolve_name(rules_spec(name, digest).rules)
+        rules = rules_class(config or {"preset": default_preset(name)})
+        if name not in _builtin_specs():
+            _cached = rules.preset  # to find it, all presets are made, and rules may fail at that
+    return rules
+
+
+@clear_on_registration
+@cache
+def playable_game_names() -> tuple[str, ...]:
+    """Return the names of the offered games whose presets can be made. Rules that are not built in may fail at that."""
+    return tuple(filter(_is_playable, offered_game_names()))
+
+
+def _is_playable(name: str) -> bool:
+    try:
+        for preset in game_class(name).presets:
+            load_game(name, {"preset": preset})
+    except RulesFault:
+        return False
+    return True
+
+
+def rules_faults_of(name: str) -> AbstractContextManager[None]:
+    """Return a context in which exceptions of a game's rules become `RulesFault`, unless the game is built in. Raise
+    `UnknownGame` for an unknown name.
+    """
+    if name in _builtin_specs():
+        return nullcontext()
+    return locate_rules_faults(name, resolve_name(game_spec(name).room))
 
 
 def config_keys(name: str) -> tuple[str, ...]:
@@ -254,10 +290,24 @@ def config_keys(name: str) -> tuple[str, ...]:
 
 def shared_game(game: str, config: Mapping[str, Any], digest: str = "") -> Game[Any, Any]:
     """Return a game under a config, like `load_game`, but the same object for all matches with an equal config. A large
-    map is then read and held only once. Raise `UnknownGame` or `BadConfig` if `load_game` does.
+    map is then read and held only once. Raise what `load_game` raises.
     """
-    key = game, digest, _pack(config)
+    key = game, "" if digest == game_spec(game).digest else digest, _pack(config)
     rules = _shared_games.get(key)
     if rules is None:
         rules = _shared_games[key] = load_game(game, config, digest)
     return rules
+
+
+def share_game(game: str, config: Mapping[str, Any], rules: Game[Any, Any]) -> None:
+    """Have `shared_game` return these rules for a config, as long as somebody holds them."""
+    _shared_games[game, "", _pack(config)] = rules
+
+
+def guard_game(rules: Game[Any, Any], call: CallRules | None = None) -> Game[Any, Any]:
+    """Return the rules for one match that does not trust them, unless they are built in: their methods raise
+    `RulesFault` if they fail, and the referee calls them through `call`.
+    """
+    if rules.name in _builtin_specs():
+        return rules
+    return guard_rules(rules, resolve_name(game_spec(rules.name).room), call)

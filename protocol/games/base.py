@@ -278,10 +278,9 @@ class Game(ABC, Generic[S, M]):
         preset = self.preset
         return None if preset is None else self.pool_of(preset)
 
-    @classmethod
-    def pool_of(cls, preset: str) -> str:
+    def pool_of(self, preset: str) -> str:
         """Return the name of the rating pool of a preset, for bots."""
-        return with_version(f"{cls.name}/{preset}", cls.version)
+        return with_version(f"{self.name}/{preset}", self.version)
 
     @property
     def pools(self) -> list[str]:

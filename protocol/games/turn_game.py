@@ -42,7 +42,7 @@ OPENING_KEY = "opening"
 
 
 class RulesError(TypeError):
-    """A class of rules does not keep the contract. The message says what is missing and what would be right."""
+    """Rules do not keep the contract of a game. The message says what is wrong or missing, and what would be right."""
 
 
 class IntegerSetting(NamedTuple):
@@ -163,6 +163,8 @@ class TurnGame(Generic[S, M]):
     def ranks(self, state: S) -> Sequence[int]:
         """Return the rank of every seat in a finished game: 1 is best, and equal ranks are a tie."""
         winner = self.winner(state)
+        if winner is not None and winner not in range(self.seats):
+            raise RulesError(f"the winner is {short_repr(winner)}: it is a seat from 0 to {self.seats - 1}, or None")
         return [1 if winner in (None, seat) else 2 for seat in range(self.seats)]
 
     def returns(self, state: S) -> Sequence[int]:

@@ -29,6 +29,7 @@ from arena.lobby.events import (
     BotReady,
     DrainCancelled,
     DrainStarted,
+    GameClosed,
     GamesMoved,
     LobbyEvent,
     MatchAdded,
@@ -112,6 +113,11 @@ CASES: dict[str, tuple[list[LobbyEvent], LobbyEvent, list[LobbyEffect]]] = {
             REFUND,
             told("elsewhere", f"this seek has ended: nim is now played on another node: connect to {URL}", "s", URL),
         ],
+    ),
+    "seeks of a game that is closed end, and others stay": (
+        [placed("1"), SeekPlaced("ann", Seek(id="2", game="tictactoe"))],
+        GameClosed("nim", "nim is closed on this server"),
+        [REFUND, told("unavailable", "this seek has ended: nim is closed on this server", "1")],
     ),
     "who misses a match is suspended, and its seeks end": (
         [placed(), MatchAdded("m", ("ann", "bob"))],

@@ -17,8 +17,9 @@ from arena.runs.in_process import make_players
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from bots import Bot, play
-from bots.playing.local_match import CodeTimer, LocalClient
+from bots.playing.local_match import LocalClient
 from library import SILENCE, Entrant, Library
+from machine.code_timer import CodeTimer
 from measuring.value_registry import load_value
 from protocol.bot_launch import parse_bot_spec
 from protocol.games import load_game, shared_game

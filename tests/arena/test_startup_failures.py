@@ -21,6 +21,7 @@ from sqlalchemy import Connection
 from arena.commands import disk_room, serve, tournament
 from arena.commands.settings import ServerSettings
 from arena.commands.tournament_options import TournamentOptions
+from arena.host import rules_supervisor
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
 from arena.network.binding import PortFault, port_of
@@ -108,7 +109,7 @@ async def test_a_server_that_fails_before_it_listens_closes_what_it_opened(
     def fails(game: str) -> None:
         raise ArenaFault(f"{game} can't be loaded")
 
-    monkeypatch.setattr(serve, "load_game", fails)
+    monkeypatch.setattr(rules_supervisor, "load_game", fails)
     with pytest.raises(ArenaFault, match="nim can't be loaded"):
         await serve_in(tmp_path)
     assert left(tmp_path) == []

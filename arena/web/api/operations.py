@@ -64,7 +64,7 @@ from machine.game_discovery import GameSource, read_source
 from protocol import VERSION
 from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.games import game_class, game_names, load_game, missing_rules_message, offered_game_names
+from protocol.games import game_class, game_names, load_game, missing_rules_message, playable_game_names
 from protocol.pools import is_people_pool
 from referee import record_reader
 from referee.result import Result
@@ -223,7 +223,7 @@ class GameRow(Struct, frozen=True, kw_only=True):
 
 def games(request: ApiRequest[Query]) -> Rows[GameRow]:
     """List the games, each with the configs under which matches are rated."""
-    return Rows(rows=[GameRow(game=name, presets=_presets(name)) for name in offered_game_names()])
+    return Rows(rows=[GameRow(game=name, presets=_presets(name)) for name in playable_game_names()])
 
 
 def _presets(name: str) -> list[PresetRow]:

@@ -19,7 +19,7 @@ from arena.web.rendering import render_page, site_of
 from arena.web.site import arena_url
 from arena.web.strengths import MIN_RATED_MATCHES, STRENGTH_WORDS, strengths
 from protocol.errors import BadConfig
-from protocol.games import clear_on_registration, game_class, load_game, offered_game_names
+from protocol.games import clear_on_registration, game_class, load_game, playable_game_names
 from protocol.games.base import Game
 from protocol.names import is_bot_name
 
@@ -73,7 +73,7 @@ def connect(request: Request) -> Response:
         status=HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK,
         address=arena_url(site.socket, request.headers.get("host", ""), encrypted=request.url.scheme == "https"),
         pip=pip_command(request),
-        games=offered_game_names(),
+        games=playable_game_names(),
         bot=bot,
         name=EXAMPLE_NAME if wrong or not bot else bot,
         wrong=wrong,
@@ -103,7 +103,7 @@ def list_offers() -> list[GameOffer]:
             first=game_class(game).preset_for_people or next(iter(game_class(game).presets)),
             tutorial=game_class(game).tutorial is not None,
         )
-        for game in offered_game_names()
+        for game in playable_game_names()
     ]
 
 

@@ -15,7 +15,7 @@ from arena.store.tournaments import TournamentRow, TournamentTable, tournament_l
 from arena.web import lookups, titles
 from arena.web.charts import AxisScale, payoff_scale
 from arena.web.rendering import render_page, site_of
-from protocol.errors import BotFault
+from protocol.errors import Fault
 from protocol.games import load_game, payoff_unit
 
 PAGE_ROWS = 50
@@ -76,7 +76,7 @@ def _pool(game: str, config: Mapping[str, Any]) -> str | None:
     """Return the pool in which matches of this config are rated; None if they are not."""
     try:
         return load_game(game, dict(config)).pool
-    except BotFault:
+    except Fault:  # a game or config of another version, or rules that fail
         return None
 
 

@@ -1,0 +1,93 @@
+"""The process of an isolated game answers questions, and is ended and started again if it does not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.host.rules_process import RulesProcess
+from protocol.dice import Dice
+from protocol.errors import RulesFault
+from protocol.games import game_class
+from protocol.games.isolated import IsolatedGame, RulesWanted, load_question, value_of
+from timeouts import WITHIN
+from wrong_games import brought, write_game
+
+
+async def load(process: RulesProcess) -> IsolatedGame:
+    question = load_question({})
+    facts = value_of("counting", (await process.ask({}, question))[question])
+    return IsolatedGame(game_class("counting"), facts)
+
+
+async def ask(process: RulesProcess, call: Any, *arguments: Any) -> Any:
+    """Call a method of an isolated game, once its answer is there."""
+    game: IsolatedGame = call.__self__
+    try:
+        return call(*arguments)
+    except RulesWanted as wanted:
+        game.add_answers(await process.ask(game.config, wanted.question))
+        return call(*arguments)
+
+
+async def test_a_process_answers_and_does_so_again_after_a_call_that_ended_it(tmp_path: Path) -> None:
+    """The calls of the file: what does not return, takes all memory, ends its process, and prints."""
+    play = (
+        "return Count(state.number + move, 1 - state.seat)",
+        "print('hello')\n"
+        "        if state.number == 1: time.sleep(1000)\n"
+        "        if state.number == 2: bytearray(3 << 30)\n"
+        "        if state.number == 3: import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"
+        "        if state.number == 4: import os; [os.write(fd, b'\\xff' * 4) for fd in range(3, os.dup(2))]\n"
+        "        return Count(state.number + move, 1 - state.seat)",
+    )
+    with brought(write_game(tmp_path, play)):
+        process = RulesProcess("counting", WITHIN)
+        game = await load(process)
+        dice = Dice(b"", 0)
+        first, _ = await ask(process, game.initial, dice)
+        second, event = await ask(process, game.apply, first, {"move": 2}, dice)
+        assert (game.encode_state(second)["number"], event.move) == (2, {"move": 2})
+        assert game.legal_moves_for_turn(second) == ([{"move": 1}, {"move": 2}], None), "this came unasked"
+        with pytest.raises(RulesFault, match=r"counting.py, line 29: MemoryError"):
+            await ask(process, game.apply, second, {"move": 1}, dice)
+        third = game.decode_state({"number": 3, "seat": 1, "to_move": 1, "ply": 2})
+        with pytest.raises(RulesFault, match=r"the process of its rules ended in apply$"):
+            await ask(process, game.apply, third, {"move": 1}, dice)
+        fourth = game.decode_state({"number": 4, "seat": 1, "to_move": 1, "ply": 3})
+        with pytest.raises(RulesFault, match=r"the process of its rules gave no proper answer in apply$"):
+            await ask(process, game.apply, fourth, {"move": 1}, dice)
+        assert (await ask(process, game.apply, first, {"move": 1}, dice))[0] != second
+        await process.close()
+        with pytest.raises(RulesFault, match="the server stops"):
+            await load(process)
+
+
+async def test_a_call_that_does_not_return_is_ended(tmp_path: Path) -> None:
+    with brought(write_game(tmp_path, ("return Count()", "return Count() if time.sleep(1000) else 0"))):
+        process = RulesProcess("counting", 0.2)
+        with pytest.raises(RulesFault, match=r"load took longer than 0.2 s, so its process was ended"):
+            await load(process)
+        await process.close()
+
+
+async def test_a_process_plays_no_other_rules_than_the_server_has_loaded(tmp_path: Path) -> None:
+    with brought(write_game(tmp_path)):
+        write_game(tmp_path, ("return [1, 2]", "return [1, 2, 3]"))
+        process = RulesProcess("counting", WITHIN)
+        with pytest.raises(RulesFault) as refused:
+            await load(process)
+        assert str(refused.value) == (
+            "the rules of counting failed: its file has changed since the server loaded it: start the server again"
+        )
+
+
+async def test_a_file_that_fails_only_in_its_process_is_named(tmp_path: Path) -> None:
+    server = f"import os\nif os.getpid() != {os.getpid()}:\n    raise ValueError('not here')\nimport time\n"
+    with brought(write_game(tmp_path, ("import time\n", server))):
+        process = RulesProcess("counting", WITHIN)
+        with pytest.raises(RulesFault, match=r"counting.py, line 4: ValueError: not here"):
+            await load(process)

@@ -1,0 +1,53 @@
+"""A timer interrupts the function that it calls, and nothing before or after it."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from machine.code_timer import CodeTimer, TimeUp
+from timeouts import WITHIN
+
+
+def ring() -> str:
+    """Have the time be up now."""
+    signal.raise_signal(signal.SIGALRM)
+    return "went on"
+
+
+def test_a_function_is_interrupted_when_its_time_is_up() -> None:
+    timer = CodeTimer()
+    with timer.install_handler(), pytest.raises(TimeUp):
+        timer.call(WITHIN, ring)
+
+
+def test_an_alarm_before_a_function_begins_or_after_it_ended_interrupts_nothing() -> None:
+    timer = CodeTimer()
+    with timer.install_handler():
+        timer.call(WITHIN, signal.raise_signal, signal.SIGALRM)  # rings in `call` itself, as this is no Python code
+        assert ring() == "went on"
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_a_function_that_goes_on_is_interrupted_again() -> None:
+    rung = []
+
+    def ignore() -> None:
+        while len(rung) < 3:
+            try:
+                while True:
+                    pass
+            except TimeUp:
+                rung.append(True)
+
+    timer = CodeTimer(repeat_interval_s=0.001)
+    with timer.install_handler():
+        timer.call(0.001, ignore)
+    assert len(rung) == 3
+
+
+def test_without_a_time_limit_nothing_is_interrupted() -> None:
+    timer = CodeTimer()
+    with timer.install_handler():
+        assert timer.call(None, ring) == "went on"
