@@ -10,7 +10,6 @@ The databases are made like those of `season.py`. `--data` keeps and reuses them
 from __future__ import annotations
 
 import argparse
-import os
 import socket
 import statistics
 import subprocess
@@ -21,7 +20,9 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.append(str(Path(__file__).parent / "reliability"))
 import season
+from rig import TIMEOUT_S, Server
 
 PAGES = ("/", "/matches", "/leaderboard", "/bots/student-07", "/api/v1/matches?limit=100")
 """The paths of the pages that are requested before memory is measured."""
@@ -48,27 +49,23 @@ def measure_start(folder: Path) -> StartupTimes:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
         notices.bind(str(told))
         notices.settimeout(60)
-        ports = [_free_port(), _free_port()]
-        words = ["--data", str(folder), "--port", str(ports[0]), "--web-port", str(ports[1]), "--rated-per-pair", "0"]
-        environment = {**os.environ, "NOTIFY_SOCKET": str(told)}
+        server = Server("--web-port", "0", "--rated-per-pair", "0", environment={"NOTIFY_SOCKET": str(told)})
+        server.data = folder
         began = time.perf_counter()
-        server = subprocess.Popen(
-            [sys.executable, "-m", "arena", "serve", *words], env=environment, stderr=subprocess.DEVNULL
-        )
-        try:
+        with server:
             while "READY=1" not in notices.recv(4096).decode():
                 pass
             seconds = time.perf_counter() - began
+            url = server.wait_for_line("the page is at", TIMEOUT_S).split()[-1]
             for path in PAGES:
-                _get(f"http://127.0.0.1:{ports[1]}{path}")
-            page = int(_children(server.pid)[0])
-            ready = _memory_mib(server.pid, "VmRSS"), _memory_mib(page, "VmRSS")
-            _play_matches(f"ws://127.0.0.1:{ports[0]}")
-            return StartupTimes(seconds, *ready, _memory_mib(server.pid, "VmHWM"), _memory_mib(page, "VmHWM"))
-        finally:
-            server.terminate()
-            server.wait()
-            told.unlink()
+                _get(url + path)
+            pid = server.process.pid
+            page = int(_children(pid)[0])
+            ready = _memory_mib(pid, "VmRSS"), _memory_mib(page, "VmRSS")
+            _play_matches(server.url)
+            peaks = _memory_mib(pid, "VmHWM"), _memory_mib(page, "VmHWM")
+    told.unlink()
+    return StartupTimes(seconds, *ready, *peaks)
 
 
 def _play_matches(url: str) -> None:
@@ -103,11 +100,6 @@ def _memory_mib(process: int, what: str) -> float:
 def _get(url: str) -> None:
     with urllib.request.urlopen(url, timeout=60) as answer:
         answer.read()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def main() -> None:

@@ -322,7 +322,7 @@ async def test_a_match_goes_on_when_its_server_is_started_again(
         await players.thinking()
         (journal,) = (data / "journal").iterdir()
         server.process.send_signal(number)
-        code = await asyncio.wait_for(server.process.wait(), WITHIN)
+        code = await asyncio.to_thread(server.process.wait, WITHIN)
     assert code == (-9 if number == signal.SIGKILL else 0)
     async with serving(data, "--port", port) as server:
         await players.go()

@@ -379,7 +379,7 @@ class Cluster:
                 self.broken.append(f"a node that was frozen for {seconds:.1f} s ended")
                 await self._start(node)
 
-    async def _wake(self, process: subprocess.Popen[str], seconds: float) -> None:
+    async def _wake(self, process: subprocess.Popen[bytes], seconds: float) -> None:
         await asyncio.sleep(seconds)
         process.send_signal(signal.SIGCONT)
 

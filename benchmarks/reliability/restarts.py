@@ -103,11 +103,7 @@ async def shake_hands_repeatedly(url: str, address: str, done: asyncio.Event, re
 def restart(server: Server) -> None:
     begun = sum("listening on" in line for line in server.log)
     server.process.send_signal(signal.SIGUSR2)
-    until = time.monotonic() + TIMEOUT_S
-    while sum("listening on" in line for line in server.log) == begun:
-        if time.monotonic() > until:
-            raise RuntimeError("it does not listen again: " + "\n".join(server.log[-5:]))
-        time.sleep(0.01)
+    server.wait_for_line("listening on", TIMEOUT_S, begun + 1)
 
 
 async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], set[str], str]:

@@ -14,7 +14,7 @@ from arena.store.registry import rename_bot
 from arena.store.store import Store
 from chromium import PHONE, Visits
 from library import ANN, PERFECT, Library
-from pages import showing
+from processes import showing
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

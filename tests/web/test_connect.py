@@ -15,9 +15,10 @@ import pytest
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.web.site import Site, arena_url
-from in_process import Hosted, hosting, play
+from in_process import hosting, play
 from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
+from processes import RunningArena
 from timeouts import WITHIN
 from web_client import Visitor, code, served
 
@@ -30,7 +31,7 @@ def node(tmp_path: Path) -> Node:
 
 
 @contextmanager
-def beside(arena: Hosted, *, registration: bool = True) -> Iterator[Visitor]:
+def beside(arena: RunningArena, *, registration: bool = True) -> Iterator[Visitor]:
     """A visitor of the pages of a running arena."""
     port = arena.url.rpartition(":")[2]
     store, reader = Store.open(arena.data / "arena.db", checkpoint=False), Reader.open(arena.data / "arena.db")
@@ -52,7 +53,7 @@ async def started(*command: str, folder: Path, **environ: str) -> asyncio.subpro
     )
 
 
-async def played_against_random(arena: Hosted, *command: str, folder: Path, **environ: str) -> str:
+async def played_against_random(arena: RunningArena, *command: str, folder: Path, **environ: str) -> str:
     """What a bot says that is run by a command, and plays two matches."""
     bot = await started(*command, folder=folder, **environ)
     try:
