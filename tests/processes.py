@@ -7,7 +7,7 @@ import functools
 import os
 import resource
 import subprocess
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from pathlib import Path
 import zygote
 from arena.processes.server_process import ServerProcess
 from commands import MODULES
+from machine.run_program import ProgramEnd, run_program
 from timeouts import PATIENT_ENVIRON, WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
@@ -108,20 +109,31 @@ async def stopped(process: Process) -> None:
             process.kill()
 
 
-async def run(*command: str, folder: Path, **environ: str) -> tuple[int, str, str]:
-    """Run `arena …` or `arena-bot …` to its end: exit code, output, error output. Tokens are kept in `folder`."""
+async def run(*command: str, folder: Path, typed: str = "", **environ: str) -> tuple[int, str, str]:
+    """Run `arena …` or `arena-bot …` to its end: exit code, output, error output. Tokens are kept in `folder`.
+
+    It reads what is `typed`.
+    """
     words = (MODULES[command[0]], *command[1:])
-    process = await zygote.async_program(
-        words, env=_environ(folder, **environ), stdin=DEVNULL, stdout=PIPE, stderr=PIPE
-    )
+    process = await zygote.async_program(words, env=_environ(folder, **environ), stdin=PIPE, stdout=PIPE, stderr=PIPE)
     try:
-        out, err = await asyncio.wait_for(process.communicate(), WITHIN)
+        out, err = await asyncio.wait_for(process.communicate(typed.encode()), WITHIN)
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     assert process.returncode is not None
     return process.returncode, (out or b"").decode(), err.decode()
+
+
+async def run_command(*command: str, folder: Path, cwd: Path = REPOSITORY, **environ: str) -> ProgramEnd:
+    """Run any program to its end, with nothing of ARENA_… in its environment but what is given.
+
+    Tokens are kept in `folder`.
+    """
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+    named = {**inherited, "XDG_CONFIG_HOME": str(folder), "TERM": "dumb", **environ}
+    return await asyncio.wait_for(run_program(*command, cwd=cwd, env=named), WITHIN)
 
 
 async def play(arena: Served, name: str, matches: int, *options: str) -> None:
