@@ -132,16 +132,21 @@ def _all_of(screen: io.FileIO) -> bytes:
     return shown
 
 
+def user_environ(**environ: str) -> dict[str, str]:
+    """Return the environment of this process with nothing of ARENA_… but what is given, and a plain terminal."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+    return {**inherited, "TERM": "dumb", **environ}
+
+
 @contextlib.contextmanager
 def started(
     *command: str, stderr: int = subprocess.PIPE, by_exec: bool = False, **environ: str
 ) -> Iterator[subprocess.Popen[str]]:
     """Run a command, and kill it at the end if it still runs. It is forked from the zygote unless `by_exec`."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
     start = zygote.execute if by_exec else zygote.program
     process = start(
         [MODULES[command[0]], *command[1:]],
-        env={**inherited, "TERM": "dumb", **PATIENT_ENVIRON, **environ},
+        env=user_environ(**{**PATIENT_ENVIRON, **environ}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=stderr,

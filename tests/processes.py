@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os
 import resource
 import subprocess
 from asyncio.subprocess import PIPE, Process
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import zygote
 from arena.processes.server_process import ServerProcess
-from commands import MODULES
+from commands import MODULES, user_environ
 from machine.run_program import ProgramEnd, run_program
 from timeouts import PATIENT_ENVIRON, WITHIN
 
@@ -131,8 +130,7 @@ async def run_command(*command: str, folder: Path, cwd: Path = REPOSITORY, **env
 
     Tokens are kept in `folder`.
     """
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
-    named = {**inherited, "XDG_CONFIG_HOME": str(folder), "TERM": "dumb", **environ}
+    named = user_environ(XDG_CONFIG_HOME=str(folder), **environ)
     return await asyncio.wait_for(run_program(*command, cwd=cwd, env=named), WITHIN)
 
 
@@ -144,5 +142,4 @@ async def play(arena: Served, name: str, matches: int, *options: str) -> None:
 
 
 def _environ(folder: Path, **environ: str) -> dict[str, str]:
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
-    return {**inherited, "XDG_CONFIG_HOME": str(folder / "config"), "TERM": "dumb", **PATIENT_ENVIRON, **environ}
+    return user_environ(**{"XDG_CONFIG_HOME": str(folder / "config"), **PATIENT_ENVIRON, **environ})

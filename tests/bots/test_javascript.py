@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shutil
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import run
+from commands import run, user_environ
 from doctor_runs import examined, examined_whole, faults
 from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
@@ -60,9 +59,8 @@ async def told(node: Node, **environ: str) -> tuple[int | None, str]:
 
 
 async def begun(node: Node, **environ: str) -> asyncio.subprocess.Process:
-    others = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
     return await asyncio.create_subprocess_exec(
-        node.program, "bot.mjs", cwd=node.folder, env=others | environ, stderr=asyncio.subprocess.PIPE
+        node.program, "bot.mjs", cwd=node.folder, env=user_environ(**environ), stderr=asyncio.subprocess.PIPE
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import pytest
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.web.site import Site, arena_url
+from commands import user_environ
 from in_process import hosting, play
 from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
@@ -43,11 +43,10 @@ def beside(arena: RunningArena, *, registration: bool = True) -> Iterator[Visito
 
 async def played_against_random(arena: RunningArena, *command: str, folder: Path, **environ: str) -> str:
     """What a bot says that is run by a command, and plays two matches."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
     bot = await asyncio.create_subprocess_exec(
         *command,
         cwd=folder,
-        env={**inherited, "XDG_CONFIG_HOME": str(folder), "PYTHONUNBUFFERED": "1", **environ},
+        env=user_environ(XDG_CONFIG_HOME=str(folder), PYTHONUNBUFFERED="1", **environ),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
