@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,13 +21,12 @@ from typing import NamedTuple
 
 sys.path.append(str(Path(__file__).parent / "reliability"))
 import season
-from rig import TIMEOUT_S, Server
+from rig import TIMEOUT_S, Server, child_processes, process_memory_mib, start_bot
 
 PAGES = ("/", "/matches", "/leaderboard", "/bots/student-07", "/api/v1/matches?limit=100")
 """The paths of the pages that are requested before memory is measured."""
 MATCH_COUNT = 20
 """The number of matches that bots play before peak memory is measured."""
-KIB_PER_MIB = 1024
 
 
 class StartupTimes(NamedTuple):
@@ -60,41 +58,19 @@ def measure_start(folder: Path) -> StartupTimes:
             for path in PAGES:
                 _get(url + path)
             pid = server.process.pid
-            page = int(_children(pid)[0])
-            ready = _memory_mib(pid, "VmRSS"), _memory_mib(page, "VmRSS")
+            page = child_processes(pid)[0]
+            ready = process_memory_mib(pid, "VmRSS"), process_memory_mib(page, "VmRSS")
             _play_matches(server.url)
-            peaks = _memory_mib(pid, "VmHWM"), _memory_mib(page, "VmHWM")
+            peaks = process_memory_mib(pid, "VmHWM"), process_memory_mib(page, "VmHWM")
     told.unlink()
     return StartupTimes(seconds, *ready, *peaks)
 
 
 def _play_matches(url: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "bots",
-        "run",
-        "random",
-        "--url",
-        url,
-        "--game",
-        "nim",
-        "--matches",
-        str(MATCH_COUNT),
-    ]
     names = [f"new-{time.time_ns() // 1000 % 10**10}-{number}" for number in range(2)]
-    bots = [subprocess.Popen([*command, "--name", name], stdout=subprocess.DEVNULL) for name in names]
+    bots = [start_bot("random", url, "--matches", str(MATCH_COUNT), "--name", name) for name in names]
     if any(bot.wait() for bot in bots):
         raise SystemExit("a bot failed")
-
-
-def _children(process: int) -> list[str]:
-    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
-
-
-def _memory_mib(process: int, what: str) -> float:
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / KIB_PER_MIB
 
 
 def _get(url: str) -> None:

@@ -26,6 +26,7 @@ import arena.cli
 import bots.cli
 import zygote
 from machine import event_loop
+from process_tree import children
 from timeouts import PATIENT_ENVIRON, WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
@@ -174,15 +175,6 @@ def descendants(pid: int) -> list[int]:
     """The processes that a process has started and that still run, with those that these have started."""
     found = children(pid)
     return found + [grandchild for child in found for grandchild in descendants(child)]
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started and that still run."""
-    found: list[int] = []
-    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one that has ended since
-            found += map(int, thread.read_text().split())
-    return found
 
 
 def of_workers(pid: int) -> list[int]:

@@ -14,7 +14,6 @@ import http.client
 import json
 import multiprocessing
 import os
-import re
 import resource
 import secrets
 import signal
@@ -90,14 +89,6 @@ class Server(ServerProcess):
     def kill(self) -> None:
         self.stop(signal.SIGKILL)
 
-    def add_bot(self, name: str) -> str:
-        """Register a bot and return its token."""
-        command = [sys.executable, "-m", "arena", "bot", "add", name, "--data", str(self.data)]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        token = re.search(r"[\w-]{32,}", said)
-        assert token is not None, said
-        return token[0]
-
     async def wait_for_page_port(self) -> int:
         """Wait until the web pages are served, and return their port."""
         line = await asyncio.to_thread(self.wait_for_line, "the page is at", TIMEOUT_S)
@@ -149,8 +140,24 @@ def print_broken(broken: Sequence[str], sound: str) -> bool:
     return bool(broken)
 
 
-def process_memory_mib(process: int) -> float:
-    return int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
+def run_arena(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of `arena` to its end."""
+    return subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True, check=False)
+
+
+def start_bot(bot: str, url: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
+    """Start the program of a reference bot that plays nim on the server at `url`."""
+    command = [sys.executable, "-m", "bots", "run", bot, "--url", url, "--game", "nim", *options]
+    return subprocess.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def child_processes(process: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def process_memory_mib(process: int, field: str = "VmRSS") -> float:
+    """Return the memory of a process; with the field `VmHWM` the peak."""
+    return int(Path(f"/proc/{process}/status").read_text().partition(f"{field}:")[2].split()[0]) / 1024
 
 
 def process_descriptors(process: int) -> int:
@@ -160,9 +167,7 @@ def process_descriptors(process: int) -> int:
 
 def read_finished_matches(data: Path) -> set[str]:
     """Return the ids of the finished matches in the store of a data folder."""
-    command = [sys.executable, "-m", "arena", "matches", "--json", "--data", str(data)]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return {match["match"] for match in json.loads(said)}
+    return {match["match"] for match in json.loads(run_arena("matches", "--json", "--data", str(data)).stdout)}
 
 
 def make_frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:

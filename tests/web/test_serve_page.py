@@ -19,8 +19,9 @@ from arena.commands import web
 from arena.commands.settings import ServerSettings
 from arena.store.store import Store
 from certificates import make
-from commands import call, children, ends
+from commands import call, ends
 from in_process import hosting
+from process_tree import children
 from processes import Served, pages_process, run, serving
 from timeouts import WITHIN
 from virtual_time import advance
