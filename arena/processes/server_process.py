@@ -23,27 +23,15 @@ def start_module(words: Sequence[str], **options: Any) -> Popen[bytes]:
     return Popen((sys.executable, "-P", "-m", *words), **options)  # noqa: S603 - our own
 
 
-class ServerProcess:
-    """A process of `arena serve` or `arena web` on a free port, and its log.
+class LoggedProcess:
+    """A process and its log, which is its standard error.
 
-    `start_program(words, stdin=..., stdout=..., stderr=...)` starts it, as `start_module` does. `options` follow the
-    option for the port, so they may set another port. A process that is started again gets the port of the first one.
-    `on_line` is called in a thread after each line of the log.
+    `start_program(stdin=..., stdout=..., stderr=...)` starts it. `on_line` is called in a thread after each line.
     """
 
-    def __init__(
-        self,
-        command: str,
-        *options: str,
-        start_program: Callable[..., Popen[bytes]] = start_module,
-        on_line: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, start_program: Callable[..., Popen[bytes]], on_line: Callable[[], None] = lambda: None) -> None:
         self.log: list[str] = []
         """The lines that the process has logged, of all its runs."""
-        self.url = ""
-        self.port = 0
-        self._command = command
-        self._options = options
         self._start_program = start_program
         self._on_line = on_line
         self._changed = threading.Condition()
@@ -61,17 +49,10 @@ class ServerProcess:
         """Start the process. Its log is read in a thread."""
         if self._reading is not None:
             self._reading.join()
-        self.url, self._has_ended = "", False
-        words = ("arena", self._command, _PORT_OPTIONS[self._command], str(self.port), *self._options)
-        self._process = self._start_program(words, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE)
+        self._has_ended = False
+        self._process = self._start_program(stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE)
         self._reading = threading.Thread(target=self._read_log, args=(self._process.stderr,), daemon=True)
         self._reading.start()
-
-    def wait_until_ready(self, timeout_s: float) -> bool:
-        """Wait until the process serves. Return False if it ends before that, or takes longer."""
-        with self._changed:
-            self._changed.wait_for(lambda: self.url or self._has_ended, timeout_s)
-        return self.url != ""
 
     def wait_for_line(self, text: str, timeout_s: float, count: int = 1) -> str:
         """Return the line of the log that is the `count`-th with this text, once there is one.
@@ -107,16 +88,53 @@ class ServerProcess:
     def _read_log(self, stream: IO[bytes]) -> None:
         with stream:
             for line in stream:
-                self._add_line(line.decode(errors="replace"))
+                with self._changed:
+                    self._add_line(line.decode(errors="replace"))
+                    self._changed.notify_all()
                 self._on_line()
         with self._changed:
             self._has_ended = True
             self._changed.notify_all()
 
     def _add_line(self, line: str) -> None:
+        self.log.append(line)
+
+
+class ServerProcess(LoggedProcess):
+    """A process of `arena serve` or `arena web` on a free port.
+
+    `start_program` also gets the words after `python -m`. `options` follow the option for the port, so they may set
+    another port. A process that is started again gets the port of the first one.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        *options: str,
+        start_program: Callable[..., Popen[bytes]] = start_module,
+        on_line: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(self._start_command, on_line)
+        self._words = ("arena", command, _PORT_OPTIONS[command])
+        self._options = options
+        self._start_module = start_program
+        self.url = ""
+        self.port = 0
+
+    def start(self) -> None:
+        self.url = ""
+        super().start()
+
+    def wait_until_ready(self, timeout_s: float) -> bool:
+        """Wait until the process serves. Return False if it ends before that, or takes longer."""
         with self._changed:
-            self.log.append(line)
-            found = _URL_PATTERN.search(line)
-            if found and not self.url:
-                self.url, self.port = found[1], int(found[2])
-            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.url or self._has_ended, timeout_s)
+        return self.url != ""
+
+    def _start_command(self, **streams: int) -> Popen[bytes]:
+        return self._start_module((*self._words, str(self.port), *self._options), **streams)
+
+    def _add_line(self, line: str) -> None:
+        super()._add_line(line)
+        if not self.url and (found := _URL_PATTERN.search(line)):
+            self.url, self.port = found[1], int(found[2])
