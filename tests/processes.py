@@ -6,7 +6,7 @@ import asyncio
 import functools
 import resource
 import subprocess
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -95,17 +95,6 @@ def pages_process(data: Path) -> Iterator[ServerProcess]:
         yield pages
     finally:
         pages.stop(timeout_s=WITHIN)
-
-
-async def stopped(process: Process) -> None:
-    """Tell a process to stop, which it must then do by itself: one that does not is killed, and fails the test."""
-    if process.returncode is None:
-        process.terminate()
-    try:
-        await asyncio.wait_for(process.wait(), WITHIN)
-    finally:
-        if process.returncode is None:
-            process.kill()
 
 
 async def run(*command: str, folder: Path, typed: str = "", **environ: str) -> tuple[int, str, str]:
