@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import functools
 import os
 import re
 import signal
@@ -14,7 +15,6 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from asyncio.subprocess import PIPE
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ import arena.__main__
 from arena import cli
 from arena.commands.restart import Restart
 from arena.network.binding import InheritedSockets, bind_sockets, port_of
-from arena.processes.server_process import ServerProcess
+from arena.processes.server_process import LoggedProcess, ServerProcess
 from commands import call
 from in_process import playing
 from machine import held_signals
@@ -205,25 +205,21 @@ async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_befor
         asked = asyncio.create_task(asyncio.to_thread(status_of, f"http://127.0.0.1:{port_of([page])}/healthz"))
         ports = ("--port", str(port_of([arena])), "--web-port", str(port_of([page])))
         descriptors = [one.fileno() for one in (arena, page, other)]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", HANDED, ",".join(map(str, descriptors))),
-            *("serve", *ports, "--data", str(tmp_path)),
-            cwd=REPOSITORY,
-            pass_fds=descriptors,
-            stderr=PIPE,
+        command = (sys.executable, "-c", HANDED, ",".join(map(str, descriptors)), "serve", *ports)
+        start = functools.partial(
+            subprocess.Popen, (*command, "--data", str(tmp_path)), cwd=REPOSITORY, pass_fds=descriptors
         )
+        server = LoggedProcess(start)
+        server.start()
         try:
             async with asyncio.timeout(WITHIN):
                 connection = await waiting
                 assert await asked == 200
         finally:
-            with contextlib.suppress(ProcessLookupError):  # it has ended: what it said shows why
-                process.terminate()
-            _, said = await process.communicate()
-            print(said.decode())
+            await asyncio.to_thread(server.stop)
         await connection.close()
         left = f"closed the inherited socket unknown on port {port_of([other])}, which no setting names"
-        assert left in said.decode()
+        assert left in "".join(server.log)
         for one in (arena, page):  # they listen still, for the next run
             socket.create_connection(("127.0.0.1", port_of([one])), WITHIN).close()
 
