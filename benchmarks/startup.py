@@ -10,10 +10,8 @@ The databases are made like those of `season.py`. `--data` keeps and reuses them
 from __future__ import annotations
 
 import argparse
-import os
 import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,13 +19,14 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.append(str(Path(__file__).parent / "reliability"))
 import season
+from rig import TIMEOUT_S, Server, child_processes, process_memory_mib, start_bot
 
 PAGES = ("/", "/matches", "/leaderboard", "/bots/student-07", "/api/v1/matches?limit=100")
 """The paths of the pages that are requested before memory is measured."""
 MATCH_COUNT = 20
 """The number of matches that bots play before peak memory is measured."""
-KIB_PER_MIB = 1024
 
 
 class StartupTimes(NamedTuple):
@@ -48,66 +47,35 @@ def measure_start(folder: Path) -> StartupTimes:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
         notices.bind(str(told))
         notices.settimeout(60)
-        ports = [_free_port(), _free_port()]
-        words = ["--data", str(folder), "--port", str(ports[0]), "--web-port", str(ports[1]), "--rated-per-pair", "0"]
-        environment = {**os.environ, "NOTIFY_SOCKET": str(told)}
+        server = Server("--web-port", "0", "--rated-per-pair", "0", environment={"NOTIFY_SOCKET": str(told)})
+        server.data = folder
         began = time.perf_counter()
-        server = subprocess.Popen(
-            [sys.executable, "-m", "arena", "serve", *words], env=environment, stderr=subprocess.DEVNULL
-        )
-        try:
+        with server:
             while "READY=1" not in notices.recv(4096).decode():
                 pass
             seconds = time.perf_counter() - began
+            url = server.wait_for_line("the page is at", TIMEOUT_S).split()[-1]
             for path in PAGES:
-                _get(f"http://127.0.0.1:{ports[1]}{path}")
-            page = int(_children(server.pid)[0])
-            ready = _memory_mib(server.pid, "VmRSS"), _memory_mib(page, "VmRSS")
-            _play_matches(f"ws://127.0.0.1:{ports[0]}")
-            return StartupTimes(seconds, *ready, _memory_mib(server.pid, "VmHWM"), _memory_mib(page, "VmHWM"))
-        finally:
-            server.terminate()
-            server.wait()
-            told.unlink()
+                _get(url + path)
+            pid = server.process.pid
+            page = child_processes(pid)[0]
+            ready = process_memory_mib(pid, "VmRSS"), process_memory_mib(page, "VmRSS")
+            _play_matches(server.url)
+            peaks = process_memory_mib(pid, "VmHWM"), process_memory_mib(page, "VmHWM")
+    told.unlink()
+    return StartupTimes(seconds, *ready, *peaks)
 
 
 def _play_matches(url: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "bots",
-        "run",
-        "random",
-        "--url",
-        url,
-        "--game",
-        "nim",
-        "--matches",
-        str(MATCH_COUNT),
-    ]
     names = [f"new-{time.time_ns() // 1000 % 10**10}-{number}" for number in range(2)]
-    bots = [subprocess.Popen([*command, "--name", name], stdout=subprocess.DEVNULL) for name in names]
+    bots = [start_bot("random", url, "--matches", str(MATCH_COUNT), "--name", name) for name in names]
     if any(bot.wait() for bot in bots):
         raise SystemExit("a bot failed")
-
-
-def _children(process: int) -> list[str]:
-    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
-
-
-def _memory_mib(process: int, what: str) -> float:
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / KIB_PER_MIB
 
 
 def _get(url: str) -> None:
     with urllib.request.urlopen(url, timeout=60) as answer:
         answer.read()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def main() -> None:

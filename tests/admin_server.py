@@ -14,7 +14,8 @@ from admin_client import AdminClient
 from arena.store.actions import AuditEntry, actions_page
 from arena.store.registry import RegisteredBot, all_bots
 from arena.store.store import Reader
-from in_process import Hosted, hosting
+from in_process import hosting
+from processes import RunningArena
 
 T = TypeVar("T")
 
@@ -23,7 +24,7 @@ T = TypeVar("T")
 class AdminServer:
     """A running server, the address of its page, and its operator's token."""
 
-    served: Hosted
+    served: RunningArena
     url: str
     token: str
 

@@ -26,6 +26,7 @@ import arena.cli
 import bots.cli
 import zygote
 from machine import event_loop
+from process_tree import children
 from timeouts import PATIENT_ENVIRON, WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
@@ -132,16 +133,21 @@ def _all_of(screen: io.FileIO) -> bytes:
     return shown
 
 
+def user_environ(**environ: str) -> dict[str, str]:
+    """Return the environment of this process with nothing of ARENA_… but what is given, and a plain terminal."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+    return {**inherited, "TERM": "dumb", **environ}
+
+
 @contextlib.contextmanager
 def started(
     *command: str, stderr: int = subprocess.PIPE, by_exec: bool = False, **environ: str
 ) -> Iterator[subprocess.Popen[str]]:
     """Run a command, and kill it at the end if it still runs. It is forked from the zygote unless `by_exec`."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
     start = zygote.execute if by_exec else zygote.program
     process = start(
         [MODULES[command[0]], *command[1:]],
-        env={**inherited, "TERM": "dumb", **PATIENT_ENVIRON, **environ},
+        env=user_environ(**{**PATIENT_ENVIRON, **environ}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=stderr,
@@ -169,15 +175,6 @@ def descendants(pid: int) -> list[int]:
     """The processes that a process has started and that still run, with those that these have started."""
     found = children(pid)
     return found + [grandchild for child in found for grandchild in descendants(child)]
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started and that still run."""
-    found: list[int] = []
-    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one that has ended since
-            found += map(int, thread.read_text().split())
-    return found
 
 
 def of_workers(pid: int) -> list[int]:

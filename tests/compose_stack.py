@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from asyncio.subprocess import Process
+import asyncio
+import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import zygote
 from certificates import make
-from commands import REPOSITORY
+from commands import REPOSITORY, user_environ
 from conftest import free_port
+from machine.run_program import ProgramEnd, run_program
 from nginx import nginx, replaced
 from postgres import new_database
-from processes import Served, run, serving, stopped
+from processes import Served, run, serving
 
 COMPOSE = REPOSITORY / "deploy" / "compose"
 
@@ -48,19 +49,12 @@ class ComposeStack:
         async with serving(self.folder / name, *words, *where, "--max-matches-per-hour", "0") as served:
             yield served
 
-    @asynccontextmanager
-    async def bot(self, name: str, game: str, *options: str) -> AsyncIterator[Process]:
-        """A bot that plays a game over and over; at the end it is stopped."""
-        command = ("bots", "run", "random", "--name", name, "--game", game, *options)
-        environ = {**os.environ, **self.trusting, "XDG_CONFIG_HOME": str(self.folder / name)}
-        with (self.folder / f"{name}.log").open("w") as log:
-            process = await zygote.async_program(
-                [*command, "--url", self.url("socket")], env=environ, stdout=log, stderr=log
-            )
-        try:
-            yield process
-        finally:
-            await stopped(process)
+    def bot(self, name: str, game: str, *options: str) -> asyncio.Task[ProgramEnd]:
+        """A bot that plays a game over and over, until it is cancelled: it is told to stop then."""
+        command = (sys.executable, "-m", "bots", "run", "random", "--name", name, "--game", game, *options)
+        environ = user_environ(XDG_CONFIG_HOME=str(self.folder / name), **self.trusting)
+        url = self.url("socket")
+        return asyncio.create_task(run_program(*command, "--url", url, end_signal=signal.SIGTERM, env=environ))
 
     async def drained(self, name: str) -> None:
         """Have a node end its matches, as what stops a container does before."""

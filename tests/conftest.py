@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import json
 import os
@@ -27,6 +28,7 @@ import postgres_statements
 import run_environ
 import zygote
 from arena.commands import progress
+from arena.processes.server_process import LoggedProcess
 from budget import Budget, CostMeter
 from databases import (
     copied_databases,  # noqa: F401 - a fixture, as those below
@@ -42,7 +44,7 @@ from postgres import remove_shared_server
 from programs import program
 from protocol.games import remove_game
 from registered_games import TABLE_GAMES, registered
-from timeouts import PATIENT_ENVIRON
+from timeouts import PATIENT_ENVIRON, WITHIN
 from virtual_time import pytest_asyncio_loop_factories  # noqa: F401 - a hook
 from volumes import examples
 
@@ -179,28 +181,22 @@ class Mosquitto:
         self.port = free_port()
         self._config = folder / "mosquitto.conf"
         self._config.write_text(config.replace("PORT", str(self.port)))
-        self._process: subprocess.Popen[str] | None = None
+        self._process: LoggedProcess | None = None
 
     def url(self, prefix: str = "test") -> str:
         return f"mqtt://127.0.0.1:{self.port}/{prefix}"
 
     def start(self) -> None:
         """Start it and return once it listens."""
-        command = [self._program, "-c", str(self._config)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert self._process.stdout is not None
-        said = []
-        for line in self._process.stdout:
-            if "running" in line:
-                return
-            said.append(line)
-        raise AssertionError("mosquitto did not start: " + "".join(said))
+        command = (self._program, "-c", str(self._config))
+        self._process = LoggedProcess(functools.partial(subprocess.Popen, command))
+        self._process.start()
+        self._process.wait_for_line("running", WITHIN)
 
     def kill(self) -> None:
         """End it without a word to its clients."""
         if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
+            self._process.stop(signal.SIGKILL)
             self._process = None
 
 

@@ -14,9 +14,8 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -42,6 +41,7 @@ from machine.log_output import TextLines
 from machine.timeouts import FACTOR_VARIABLE
 from patience import PATIENT_CLIENT
 from players import token_of
+from processes import RunningArena
 from protocol.games import load_game
 from timeouts import BUSY_ENVIRON, WITHIN
 
@@ -49,39 +49,7 @@ TIMEOUT_FACTOR = 24
 """With which an arena waits longer for a client than tests wait for anything."""
 
 
-class At(Protocol):
-    """A running arena, here or in a process of its own."""
-
-    url: str
-
-    async def says(self, text: str) -> str:
-        """Return the first line of the log that has this text, once there is one."""
-
-
-@dataclass
-class Hosted:
-    """A running arena: its address, its data folder, and the lines of its log so far."""
-
-    url: str
-    data: Path
-    said: list[str]
-    news: asyncio.Event
-    """Set at every line."""
-
-    async def page(self) -> str:
-        """Return the address of its page."""
-        return (await self.says("the page is at ")).split()[-1]
-
-    async def says(self, text: str) -> str:
-        """Return the first line of the log that has this text, once there is one."""
-        async with asyncio.timeout(WITHIN):
-            while (found := next((line for line in self.said if text in line), None)) is None:
-                self.news.clear()
-                await self.news.wait()
-        return found
-
-
-def hosting(data: Path, *options: str) -> AbstractAsyncContextManager[Hosted]:
+def hosting(data: Path, *options: str) -> AbstractAsyncContextManager[RunningArena]:
     """Run `arena serve` in the event loop of whoever enters this, on a free port; stop it at the end.
 
     It has a page only where `options` give its port, and no bots of its own. It can be no node: one that stands still
@@ -92,7 +60,7 @@ def hosting(data: Path, *options: str) -> AbstractAsyncContextManager[Hosted]:
 
 
 @asynccontextmanager
-async def _hosting(settings: ServerSettings) -> AsyncIterator[Hosted]:
+async def _hosting(settings: ServerSettings) -> AsyncIterator[RunningArena]:
     data, said, news, stops = Path(settings.data), list[str](), asyncio.Event(), list[asyncio.Event]()
     with (
         _logging_to(said, news, settings),
@@ -101,7 +69,7 @@ async def _hosting(settings: ServerSettings) -> AsyncIterator[Hosted]:
         hold_data_dir(data, settings.db),
     ):
         serving = asyncio.create_task(arena.commands.serve.serve(settings, data, ports))
-        hosted = Hosted("", data, said, news)
+        hosted = RunningArena("", data, said, news)
         try:
             line = await _first(hosted.says("listening on "), serving)
             hosted.url = line.split("listening on ")[1].split()[0]
@@ -113,7 +81,7 @@ async def _hosting(settings: ServerSettings) -> AsyncIterator[Hosted]:
 
 
 @contextlib.contextmanager
-def hosted_beside(data: Path, *options: str, bots: Collection[str] = ()) -> Iterator[Hosted]:
+def hosted_beside(data: Path, *options: str, bots: Collection[str] = ()) -> Iterator[RunningArena]:
     """Run `arena serve` in a thread, for tests that call commands meanwhile; these reference bots play Nim there."""
     arena_of_test = hosting(data, *options)
     with start_blocking_portal() as beside, contextlib.ExitStack() as stack:
@@ -133,7 +101,7 @@ async def call_beside(program: str, *words: str, **environ: str) -> Done:
         return await asyncio.to_thread(call, program, *words, **environ)
 
 
-async def play(served: At, bot: str, matches: int, *options: str) -> list[str]:
+async def play(served: RunningArena, bot: str, matches: int, *options: str) -> list[str]:
     """Have a reference bot play so many matches, of Nim unless `options` have it otherwise; what it says.
 
     It must end well.
@@ -147,7 +115,7 @@ async def play(served: At, bot: str, matches: int, *options: str) -> list[str]:
 
 
 @asynccontextmanager
-async def playing(served: At, bot: str, *options: str) -> AsyncIterator[None]:
+async def playing(served: RunningArena, bot: str, *options: str) -> AsyncIterator[None]:
     """Have a reference bot play without end inside, once it is connected."""
     name = options[options.index("--name") + 1] if "--name" in options else bot
     async with event_loop.background_task(_client(served, bot, *options).play()):
@@ -155,7 +123,7 @@ async def playing(served: At, bot: str, *options: str) -> AsyncIterator[None]:
         yield
 
 
-def _client(served: At, bot: str, *options: str) -> _Client:
+def _client(served: RunningArena, bot: str, *options: str) -> _Client:
     """A reference bot by its command line; its token follows from its name."""
     made = find_installed()[bot].load()(bot)
     settings = merge_settings(read_command_line(made, ("--url", served.url, *options)), games=len(made.games))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
+import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from arena.processes.server_process import LoggedProcess
 from programs import program
 from timeouts import WITHIN
 
@@ -19,30 +22,14 @@ async def nginx(folder: Path, config: str) -> AsyncIterator[None]:
     """Run it with a configuration that names no file outside this folder."""
     file = folder / "nginx.conf"
     file.write_text(config)
-    process = await asyncio.create_subprocess_exec(
-        program("nginx", "nginx-light"),
-        "-p",
-        str(folder),
-        "-c",
-        str(file),
-        "-g",
-        IN_FRONT,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stderr is not None
-    said = b""
+    words = (program("nginx", "nginx-light"), "-p", str(folder), "-c", str(file), "-g", IN_FRONT)
+    process = LoggedProcess(functools.partial(subprocess.Popen, words))
+    process.start()
     try:
-        async with asyncio.timeout(WITHIN):
-            while b"start worker" not in (line := await process.stderr.readline()) and b"using the" not in line:
-                said += line
-                assert line, f"nginx ended: {said.decode()}"
-        reading = asyncio.create_task(process.stderr.read())
+        await asyncio.to_thread(process.wait_for_line, "using the", WITHIN)
         yield
     finally:
-        if process.returncode is None:
-            process.terminate()
-        await process.wait()
-    await reading
+        await asyncio.to_thread(process.stop)
 
 
 def replaced(config: str, changes: Mapping[str, str]) -> str:

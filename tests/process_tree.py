@@ -30,7 +30,7 @@ def die_with_parent() -> None:
 
 def reap_orphans(workers: Container[int]) -> None:
     """Collect adopted processes that have ended, so that nobody sees them as zombies. Leave the `workers`."""
-    for pid in _children(os.getpid()):
+    for pid in children(os.getpid()):
         if pid not in workers:
             reap_ended([pid])
 
@@ -70,7 +70,7 @@ def end_descendants(grace_s: float = 0.0) -> list[str]:
 
 def descendants(pid: int) -> list[int]:
     """Return the processes below one, children before grandchildren."""
-    found = _children(pid)
+    found = children(pid)
     return found + [grandchild for child in found for grandchild in descendants(child)]
 
 
@@ -84,7 +84,8 @@ def wait_briefly() -> None:
     time.sleep(_POLL_INTERVAL_S)
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started and that still run."""
     found: list[int] = []
     for thread in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended since

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
+import functools
 import resource
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import subprocess
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import zygote
+from arena.processes.server_process import ServerProcess
+from commands import MODULES, user_environ
+from machine.run_program import ProgramEnd, run_program
 from timeouts import PATIENT_ENVIRON, WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
 
 
 @dataclass
-class Served:
+class RunningArena:
     """A running `arena serve`: its address, its data folder, and the lines of its log so far."""
 
     url: str
     data: Path
-    process: Process
     said: list[str]
     news: asyncio.Event
     """Set at every line."""
@@ -33,13 +35,20 @@ class Served:
         """The address of its page."""
         return (await self.says("the page is at ")).split()[-1]
 
-    async def says(self, text: str) -> str:
-        """The first line of the log that has this text, once there is one."""
+    async def says(self, text: str, count: int = 1, after: int = 0) -> str:
+        """The line of the log that is the `count`-th with this text after line `after`, once there is one."""
         async with asyncio.timeout(WITHIN):
-            while (found := next((line for line in self.said if text in line), None)) is None:
+            while len(found := [line for line in self.said[after:] if text in line]) < count:
                 self.news.clear()
                 await self.news.wait()
-        return found
+        return found[count - 1]
+
+
+@dataclass
+class Served(RunningArena):
+    """One in a process of its own."""
+
+    process: subprocess.Popen[bytes]
 
 
 @asynccontextmanager
@@ -50,48 +59,68 @@ async def serving(data: Path, *options: str, files: int | None = None, **environ
     `environ` beside what tests set.
     """
     page = () if "--web-port" in options else ("--no-web",)
-    command = ("arena", "serve", "--port", "0", *page, "--data", str(data), *options)
-    process = await _start(*command, folder=data, files=files, **environ)
-    assert process.stderr is not None
-    said: list[str] = []
-    reading = None
+    limits = () if files is None else [(resource.RLIMIT_NOFILE, files, files)]
+    begin = functools.partial(zygote.program, env=_environ(data, **environ), limits=limits)
+    loop, news = asyncio.get_running_loop(), asyncio.Event()
+    server = ServerProcess(
+        *("serve", *page, "--data", str(data), *options),
+        start_program=begin,
+        on_line=lambda: loop.call_soon_threadsafe(news.set),
+    )
+    server.start()
     try:
-        async with asyncio.timeout(WITHIN):
-            while not (found := re.search(r"listening on (wss?://[^,\s]+)", said[-1] if said else "")):
-                line = await process.stderr.readline()
-                assert line, "the server ended: " + "".join(said)
-                said.append(line.decode())
-        served = Served(found[1], data, process, said, asyncio.Event())
-        reading = asyncio.create_task(_read_on(process.stderr, served))
-        yield served
+        assert await asyncio.to_thread(server.wait_until_ready, WITHIN), "the server ended: " + "".join(server.log)
+        yield Served(server.url, data, server.log, news, server.process)
     finally:
-        await stopped(process)
-        if reading is not None:
-            await reading
+        await asyncio.to_thread(server.stop, timeout_s=WITHIN)
 
 
-async def stopped(process: Process) -> None:
-    """Tell a process to stop, which it must then do by itself: one that does not is killed, and fails the test."""
-    if process.returncode is None:
-        process.terminate()
+@asynccontextmanager
+async def showing(data: Path) -> AsyncIterator[str]:
+    """Run `arena web` over a data folder; its URL. It is told to stop at the end, and must then stop by itself."""
+    with pages_process(data) as pages:
+        assert await asyncio.to_thread(pages.wait_until_ready, WITHIN), "the pages ended: " + "".join(pages.log)
+        yield pages.url
+    assert len(pages.log) == 1, pages.log
+
+
+@contextmanager
+def pages_process(data: Path) -> Iterator[ServerProcess]:
+    """Run `arena web` over a data folder inside; it must stop by itself then."""
+    pages = ServerProcess(
+        "web", "--data", str(data), start_program=functools.partial(zygote.program, env=_environ(data))
+    )
+    pages.start()
     try:
-        await asyncio.wait_for(process.wait(), WITHIN)
+        yield pages
     finally:
-        if process.returncode is None:
-            process.kill()
+        pages.stop(timeout_s=WITHIN)
 
 
-async def run(*command: str, folder: Path, **environ: str) -> tuple[int, str, str]:
-    """Run `arena …` or `arena-bot …` to its end: exit code, output, error output. Tokens are kept in `folder`."""
-    process = await _start(*command, folder=folder, files=None, **environ)
+async def run(*command: str, folder: Path, typed: str = "", **environ: str) -> tuple[int, str, str]:
+    """Run `arena …` or `arena-bot …` to its end: exit code, output, error output. Tokens are kept in `folder`.
+
+    It reads what is `typed`.
+    """
+    words = (MODULES[command[0]], *command[1:])
+    process = await zygote.async_program(words, env=_environ(folder, **environ), stdin=PIPE, stdout=PIPE, stderr=PIPE)
     try:
-        out, err = await asyncio.wait_for(process.communicate(), WITHIN)
+        out, err = await asyncio.wait_for(process.communicate(typed.encode()), WITHIN)
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     assert process.returncode is not None
     return process.returncode, (out or b"").decode(), err.decode()
+
+
+async def run_command(*command: str, folder: Path, cwd: Path = REPOSITORY, **environ: str) -> ProgramEnd:
+    """Run any program to its end, with nothing of ARENA_… in its environment but what is given.
+
+    Tokens are kept in `folder`.
+    """
+    named = user_environ(XDG_CONFIG_HOME=str(folder), **environ)
+    return await asyncio.wait_for(run_program(*command, cwd=cwd, env=named), WITHIN)
 
 
 async def play(arena: Served, name: str, matches: int, *options: str) -> None:
@@ -101,19 +130,5 @@ async def play(arena: Served, name: str, matches: int, *options: str) -> None:
     assert code == 0, err  # on a busy machine it says there what took long
 
 
-async def _start(program: str, *arguments: str, folder: Path, files: int | None, **environ: str) -> Process:
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
-    return await zygote.async_program(
-        [{"arena": "arena", "arena-bot": "bots"}[program], *arguments],
-        env={**inherited, "XDG_CONFIG_HOME": str(folder / "config"), "TERM": "dumb", **PATIENT_ENVIRON, **environ},
-        stdin=DEVNULL,
-        stdout=PIPE if program == "arena-bot" or arguments[0] != "serve" else DEVNULL,
-        stderr=PIPE,
-        limits=() if files is None else [(resource.RLIMIT_NOFILE, files, files)],
-    )
-
-
-async def _read_on(stream: asyncio.StreamReader, served: Served) -> None:
-    while line := await stream.readline():
-        served.said.append(line.decode())
-        served.news.set()
+def _environ(folder: Path, **environ: str) -> dict[str, str]:
+    return user_environ(**{"XDG_CONFIG_HOME": str(folder / "config"), **PATIENT_ENVIRON, **environ})

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +22,11 @@ from arena.runs.plan import Plan
 from arena.runs.run import Progress
 from arena.runs.sandbox import BotEnvironment
 from arena.runs.workers import WorkerPlayers
-from commands import FAULTY, REPOSITORY, call, faulty, passing
+from commands import FAULTY, call, faulty, passing
 from conftest import free_port
+from machine.run_program import ProgramEnd
 from machine.workers.local import process_pool
-from processes import serving
+from processes import run_command, serving
 from protocol.games import load_game
 from protocol.messages import Clock
 from referee.result import Result
@@ -254,26 +255,16 @@ class Players:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.reached, self.go_on = folder / "reached", folder / "go_on"
-        self.processes: list[asyncio.subprocess.Process] = []
+        self.ends: list[asyncio.Task[ProgramEnd]] = []
         os.mkfifo(self.reached)
         os.mkfifo(self.go_on)
         (folder / "held.py").write_text(HELD)
 
-    async def start(self, url: str) -> None:
-        await self._start("-m", "bots", "run", "perfect", "--url", url)
-        await self._start(str(self.folder / "held.py"), "--url", url)
-
-    async def _start(self, *words: str) -> None:
-        environ = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+    def start(self, url: str) -> None:
         fifos = {"REACHED": str(self.reached), "GO_ON": str(self.go_on)}
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, *words, "--game", "nim", "--matches", "5", "--patience", "20"),
-            cwd=REPOSITORY,
-            env={**environ, "XDG_CONFIG_HOME": str(self.folder), **fifos},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        self.processes.append(process)
+        for words in (("-m", "bots", "run", "perfect"), (str(self.folder / "held.py"),)):
+            command = (sys.executable, *words, "--url", url, "--game", "nim", "--matches", "5", "--patience", "20")
+            self.ends.append(asyncio.create_task(run_command(*command, folder=self.folder, **fifos)))
 
     async def thinking(self) -> None:
         """Returns in the middle of a match."""
@@ -287,23 +278,16 @@ class Players:
     async def results(self) -> list[set[str]]:
         """The matches that each bot was told the result of, with its ratings, once it has played them all."""
         told = []
-        for process in self.processes:
-            out, err = await asyncio.wait_for(process.communicate(), WITHIN)
-            assert process.returncode == 0, err.decode()
-            told.append(
-                set(re.findall(r"^\w+: (?:won|lost) (\S+) against .* rating .* -> ", out.decode(), re.MULTILINE))
-            )
+        for end in await asyncio.gather(*self.ends):
+            assert end.code == 0, end.errors.decode()
+            out = end.output.decode()
+            told.append(set(re.findall(r"^\w+: (?:won|lost) (\S+) against .* rating .* -> ", out, re.MULTILINE)))
         return told
 
 
 @pytest.fixture
-async def players(tmp_path: Path) -> AsyncIterator[Players]:
-    players = Players(tmp_path)
-    yield players
-    for process in players.processes:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+def players(tmp_path: Path) -> Players:
+    return Players(tmp_path)
 
 
 def looked_up(data: Path, *words: str) -> Any:
@@ -318,11 +302,11 @@ async def test_a_match_goes_on_when_its_server_is_started_again(
 ) -> None:
     data, port = tmp_path / "data", str(free_port())
     async with serving(data, "--port", port) as server:
-        await players.start(server.url)
+        players.start(server.url)
         await players.thinking()
         (journal,) = (data / "journal").iterdir()
         server.process.send_signal(number)
-        code = await asyncio.wait_for(server.process.wait(), WITHIN)
+        code = await asyncio.to_thread(server.process.wait, WITHIN)
     assert code == (-9 if number == signal.SIGKILL else 0)
     async with serving(data, "--port", port) as server:
         await players.go()

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import re
-from asyncio.subprocess import PIPE, STDOUT
 from pathlib import Path
 
 import pytest
 
-import zygote
 from in_process import hosting, playing
-from timeouts import WITHIN
+from processes import run
 
 
 async def test_a_match_is_played_by_typing_and_what_is_no_move_costs_nothing(tmp_path: Path) -> None:
     async with hosting(tmp_path) as served, playing(served, "random", "--open"):
         words = ("run", "human", "--name", "me", "--game", "nim", "--unrated", "--opponent", "random")
-        process = await zygote.async_program(
-            ["bots", *words, "--url", served.url],
-            env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")},
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=STDOUT,
-        )
-        typed = b"what\n9 from heap 9\n" + b"1\n" * 30
-        said = (await asyncio.wait_for(process.communicate(typed), WITHIN))[0].decode()
-    assert process.returncode == 0, said
+        typed = "what\n9 from heap 9\n" + "1\n" * 30
+        code, *both = await run("arena-bot", *words, "--url", served.url, folder=tmp_path, typed=typed)
+    said = "\n".join(both)
+    assert code == 0, said
     assert "'what' is not a move here: write it like 2 from heap 1" in said
     assert "there is no heap 9" in said
     assert "rejected" not in said
@@ -47,15 +37,10 @@ async def test_a_person_plays_rounds_and_hands_and_sees_what_its_seat_may(
 ) -> None:
     async with hosting(tmp_path) as served, playing(served, "random", "--open"):
         words = ("run", "human", "--name", "me", "--game", game, "--config", config, "--opponent", "random")
-        process = await zygote.async_program(
-            ["bots", *words, "--unrated", "--url", served.url],
-            env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")},
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=STDOUT,
-        )
-        said = (await asyncio.wait_for(process.communicate(typed.encode()), WITHIN))[0].decode()
-    assert process.returncode == 0, said
+        words = (*words, "--unrated", "--url", served.url)
+        code, *both = await run("arena-bot", *words, folder=tmp_path, typed=typed)
+    said = "\n".join(both)
+    assert code == 0, said
     assert re.search(says, said, re.MULTILINE), said
     assert not re.search(r"^cards: [JQK] [JQK]$", said.partition("me: ")[0], re.MULTILINE)
     told = r"^me: (won|lost|drew) \S+ against random, -?\d\.\d{3} to -?\d\.\d{3} a (round|hand), unrated$"

@@ -13,10 +13,10 @@ from websockets.asyncio.client import ClientConnection
 
 from commands import call
 from conftest import free_port
-from in_process import Hosted, hosting, play
+from in_process import hosting, play
 from independent_client import JSON, MSGPACK, Client, Map, Played
 from independent_hidden_client import HiddenClient
-from processes import run, serving
+from processes import RunningArena, run, serving
 from timeouts import WITHIN
 
 P_POSITION = {"heaps": [12, 14, 16], "take": [1, 2, 3], "misere": True, "start": "p-position"}
@@ -38,12 +38,12 @@ class Hesitant(Client):
 
 
 @pytest.fixture
-async def arena(tmp_path: Path) -> AsyncIterator[Hosted]:
+async def arena(tmp_path: Path) -> AsyncIterator[RunningArena]:
     async with hosting(tmp_path / "data") as served:
         yield served
 
 
-async def meet(arena: Hosted, client: Client, *options: str) -> list[Played]:
+async def meet(arena: RunningArena, client: Client, *options: str) -> list[Played]:
     """Let the client play its matches against the random bot."""
     async with asyncio.timeout(WITHIN), asyncio.TaskGroup() as group:
         group.create_task(play(arena, "random", MATCHES, *options))
@@ -51,7 +51,7 @@ async def meet(arena: Hosted, client: Client, *options: str) -> list[Played]:
 
 
 @pytest.mark.parametrize("subprotocol", [JSON, pytest.param(MSGPACK, marks=pytest.mark.ci)])
-async def test_a_client_written_from_the_document_plays_rated_matches(arena: Hosted, subprotocol: str) -> None:
+async def test_a_client_written_from_the_document_plays_rated_matches(arena: RunningArena, subprotocol: str) -> None:
     played = await meet(arena, Client(arena.url, "stranger", subprotocol, {"preset": "classic"}))
     assert all(one.match.start["rated"] and one.end["reason"] == "win" for one in played)
     told = call("arena", "leaderboard", "--game", "nim", "--data", str(arena.data), "--json")
@@ -70,7 +70,7 @@ async def test_a_client_written_from_the_document_plays_rated_matches(arena: Hos
 
 @pytest.mark.parametrize(("cut", "subprotocol"), [("before", JSON), ("after", MSGPACK)])
 async def test_the_deal_and_the_digests_hold_through_lost_connections(
-    arena: Hosted, cut: str, subprotocol: str
+    arena: RunningArena, cut: str, subprotocol: str
 ) -> None:
     keys = ["heaps=12,14,16", "take=1,2,3", "misere=true", "start=p-position"]
     client = Client(arena.url, "stranger", subprotocol, P_POSITION, cut=cut)
@@ -89,7 +89,7 @@ async def test_the_deal_and_the_digests_hold_through_lost_connections(
     ],
 )
 async def test_what_was_hidden_proves_in_the_end_to_have_been_fixed(
-    arena: Hosted, game: str, config: Map, cut: str, subprotocol: str
+    arena: RunningArena, game: str, config: Map, cut: str, subprotocol: str
 ) -> None:
     client = HiddenClient(arena.url, "stranger", subprotocol, game, config, cut=cut)
     options = [
@@ -105,12 +105,12 @@ async def test_what_was_hidden_proves_in_the_end_to_have_been_fixed(
     assert {one.end["reason"] for one in played} <= {"win", "draw"}
 
 
-async def test_a_move_that_the_rules_forbid_costs_a_strike_and_the_match_goes_on(arena: Hosted) -> None:
+async def test_a_move_that_the_rules_forbid_costs_a_strike_and_the_match_goes_on(arena: RunningArena) -> None:
     played = await meet(arena, Client(arena.url, "stranger", JSON, {}, err=True))
     assert [(one.match.strikes, one.end["reason"]) for one in played] == [(1, "win")] * MATCHES
 
 
-async def test_a_client_that_takes_any_match_is_found_whatever_is_sought(arena: Hosted) -> None:
+async def test_a_client_that_takes_any_match_is_found_whatever_is_sought(arena: RunningArena) -> None:
     client = Client(arena.url, "stranger", JSON, None)
     named = ["--config", "heaps=12,14,16", "--config", "start=p-position", "--opponent", "stranger"]
     played = await meet(arena, client, *named)

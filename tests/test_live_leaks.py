@@ -15,9 +15,10 @@ import msgspec
 
 from arena.operator.client import connect_to_folder
 from arena.operator.status import MAX_ENTRIES, ServerStatus, StatusRequest
-from in_process import Hosted, hosting
+from in_process import hosting
 from independent_client import Map
 from players import Player, player
+from processes import RunningArena
 from timeouts import WITHIN
 from web_client import Answer, answer
 
@@ -28,7 +29,7 @@ NOTE = "nobody reads this before the end"
 class Live(NamedTuple):
     """A match under way over real sockets, its two players by seat, and who watches."""
 
-    arena: Hosted
+    arena: RunningArena
     seats: list[Player]
     watcher: Player
     broker: aiomqtt.Client

@@ -20,8 +20,8 @@ import pytest
 import zygote
 from arena.mqtt_connection import MqttConnectSpec, Publication
 from commands import call
-from in_process import Hosted, hosting, play
-from processes import REPOSITORY, Served, serving
+from in_process import hosting, play
+from processes import REPOSITORY, RunningArena, serving
 from timeouts import WITHIN
 from volumes import examples
 
@@ -65,20 +65,20 @@ async def listening(port: int) -> AsyncIterator[Listener]:
         yield Listener(client)
 
 
-async def play_many(arena: Hosted | Served) -> None:
+async def play_many(arena: RunningArena) -> None:
     async with asyncio.TaskGroup() as group:
         for name in ("perfect", "random"):
             group.create_task(play(arena, name, MATCHES, "--slots", str(MATCHES)))
 
 
-def matches(arena: Hosted | Served) -> list[dict[str, Any]]:
+def matches(arena: RunningArena) -> list[dict[str, Any]]:
     code, out, err = call("arena", "matches", "--data", str(arena.data), "--json")
     assert (code, err) == (0, "")
     found: list[dict[str, Any]] = json.loads(out)
     return found
 
 
-def rated_matches(arena: Hosted | Served) -> int:
+def rated_matches(arena: RunningArena) -> int:
     return sum(match["rated"] for match in matches(arena))
 
 
@@ -192,7 +192,7 @@ async def test_ends_that_the_broker_has_not_got_when_the_server_ends_come_after_
     async with serving(tmp_path / "data", *options) as arena:
         await asyncio.gather(play(arena, "perfect", 3), play(arena, "random", 3))
         getattr(arena.process, how)()
-        await arena.process.wait()
+        await asyncio.to_thread(arena.process.wait, WITHIN)
     await asyncio.to_thread(broker.start)
     stored = {match["match"]: match for match in matches(arena)}
     async with listening(broker.port) as listener, hosting(tmp_path / "data", *options):

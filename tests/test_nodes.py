@@ -19,7 +19,7 @@ from nodes import two_nodes
 from players import meet, player
 from postgres import new_database
 from processes import run, serving
-from processes import stopped as stopped_process
+from timeouts import WITHIN
 from web_client import answer
 
 
@@ -216,5 +216,5 @@ async def test_a_node_whose_session_hangs_sends_bots_to_one_that_works_comes_bac
             await nodes.nim.says("the session is closed")
             await nodes.nim.says("the database answers again after ")
             with stopped(writing_backend(nodes.db, name)):
-                await stopped_process(nodes.nim.process)
-                assert nodes.nim.process.returncode == 0
+                nodes.nim.process.terminate()
+                assert await asyncio.to_thread(nodes.nim.process.wait, WITHIN) == 0

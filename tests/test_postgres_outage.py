@@ -75,7 +75,7 @@ async def test_while_the_database_is_away_a_server_is_not_ready_and_a_match_that
         assert {end["match"] for end in ends} == {start["match"]}
         assert await meet(ann, bob) != start
         await asyncio.gather(ann.play(), bob.play())
-        assert served.process.returncode is None
+        assert served.process.poll() is None
     assert all(line.startswith("arena main: ") for line in served.said)
     with closing(Store.open(server.url("arena"))) as store:
         stored = list(store.iterate(iter_results))

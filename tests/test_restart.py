@@ -7,14 +7,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import functools
 import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import urllib.request
-from asyncio.subprocess import PIPE
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect
@@ -23,6 +26,7 @@ import arena.__main__
 from arena import cli
 from arena.commands.restart import Restart
 from arena.network.binding import InheritedSockets, bind_sockets, port_of
+from arena.processes.server_process import LoggedProcess, ServerProcess
 from commands import call
 from in_process import playing
 from machine import held_signals
@@ -76,15 +80,7 @@ os.execv(sys.executable, [sys.executable, "-m", "arena", *sys.argv[2:]])
 async def restarted(arena: Served, times: int) -> None:
     """Have it start anew, and return when it listens again; `times` is how often it has until then."""
     arena.process.send_signal(signal.SIGUSR2)
-    await until(arena, "listening on", times + 1)
-
-
-async def until(arena: Served, text: str, count: int) -> None:
-    """Return when so many lines of the log have this text."""
-    async with asyncio.timeout(WITHIN):
-        while sum(text in line for line in arena.said) < count:
-            arena.news.clear()
-            await arena.news.wait()
+    await arena.says("listening on", times + 1)
 
 
 async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches_go_on(
@@ -128,26 +124,25 @@ def test_only_a_server_holds_signals_back(words: list[str], holds: bool, monkeyp
 
 
 @pytest.mark.parametrize("moment", ["at a start", "at a start anew"])
-async def test_signals_that_come_while_a_server_starts_wait_for_its_handlers(tmp_path: Path, moment: str) -> None:
+def test_signals_that_come_while_a_server_starts_wait_for_its_handlers(tmp_path: Path, moment: str) -> None:
     program = tmp_path / "server.py"
     program.write_text(SIGNALLED)
-    command = [sys.executable, str(program), "serve", "--port", "0", "--no-web", "--data", str(tmp_path / "data")]
     environment = {**os.environ, "MOMENT": moment, "PYTHONPATH": str(REPOSITORY)}
-    process = await asyncio.create_subprocess_exec(*command, stderr=PIPE, cwd=tmp_path, env=environment)
-    assert process.stderr is not None
-    said = ""
+
+    def start(words: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
+        command = [sys.executable, str(program), *words[1:]]
+        return subprocess.Popen(command, cwd=tmp_path, env=environment, **streams)
+
+    server = ServerProcess("serve", "--no-web", "--data", str(tmp_path / "data"), start_program=start)
+    server.start()
     try:
-        async with asyncio.timeout(WITHIN):
-            while not ("the server restarts" in said and "SIGHUP: there is no certificate" in said):
-                line = (await process.stderr.readline()).decode()
-                assert line, said
-                said += line
-                if moment == "at a start anew" and "listening on" in line and "starts anew" not in said:
-                    process.send_signal(signal.SIGUSR2)
+        if moment == "at a start anew":
+            assert server.wait_until_ready(WITHIN), server.log
+            server.process.send_signal(signal.SIGUSR2)
+        server.wait_for_line("the server restarts", WITHIN)
+        server.wait_for_line("SIGHUP: there is no certificate", WITHIN)
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.communicate()
+        server.stop(signal.SIGKILL)
 
 
 async def told(systemd: socket.socket) -> str:
@@ -166,7 +161,7 @@ async def assert_everybody_is_let_in(arena: Served) -> None:
         player(arena.url, "cid") as cid,
         player(arena.url, "dan") as dan,
     ):
-        await until(arena, " ended: nim", 1)
+        await arena.says(" ended: nim", 1)
         for one, opponent in ((cid, "dan"), (dan, "cid")):
             await one.seek(opponent=opponent, rated=False)
         start, _ = await cid.begin(), await dan.begin()
@@ -185,12 +180,12 @@ async def assert_everybody_is_let_in(arena: Served) -> None:
         async with asyncio.TaskGroup() as group:
             visitors = [group.create_task(come_and_go())]
             await restarted(arena, 1)
-            await until(arena, "ann (bot-arena/python) connected", 2)
-            await until(arena, "bob (bot-arena/python) connected", 2)
+            await arena.says("ann (bot-arena/python) connected", 2)
+            await arena.says("bob (bot-arena/python) connected", 2)
             done.set()
         assert all(visitor.result() > 2 for visitor in visitors)
         before = sum(" ended: nim" in line for line in arena.said)
-        await until(arena, " ended: nim", before + 2)
+        await arena.says(" ended: nim", before + 2)
         assert arena.process.pid == pid
         assert not any("void" in line for line in arena.said)
         assert any(re.search(r"match(es)? goe?s? on after a restart", line) for line in arena.said)
@@ -210,25 +205,21 @@ async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_befor
         asked = asyncio.create_task(asyncio.to_thread(status_of, f"http://127.0.0.1:{port_of([page])}/healthz"))
         ports = ("--port", str(port_of([arena])), "--web-port", str(port_of([page])))
         descriptors = [one.fileno() for one in (arena, page, other)]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", HANDED, ",".join(map(str, descriptors))),
-            *("serve", *ports, "--data", str(tmp_path)),
-            cwd=REPOSITORY,
-            pass_fds=descriptors,
-            stderr=PIPE,
+        command = (sys.executable, "-c", HANDED, ",".join(map(str, descriptors)), "serve", *ports)
+        start = functools.partial(
+            subprocess.Popen, (*command, "--data", str(tmp_path)), cwd=REPOSITORY, pass_fds=descriptors
         )
+        server = LoggedProcess(start)
+        server.start()
         try:
             async with asyncio.timeout(WITHIN):
                 connection = await waiting
                 assert await asked == 200
         finally:
-            with contextlib.suppress(ProcessLookupError):  # it has ended: what it said shows why
-                process.terminate()
-            _, said = await process.communicate()
-            print(said.decode())
+            await asyncio.to_thread(server.stop)
         await connection.close()
         left = f"closed the inherited socket unknown on port {port_of([other])}, which no setting names"
-        assert left in said.decode()
+        assert left in "".join(server.log)
         for one in (arena, page):  # they listen still, for the next run
             socket.create_connection(("127.0.0.1", port_of([one])), WITHIN).close()
 
@@ -307,7 +298,7 @@ async def test_who_is_told_to_stop_starts_nothing_anew(tmp_path: Path) -> None:
     async with serving(tmp_path / "data") as arena:
         arena.process.send_signal(signal.SIGUSR2)
         arena.process.terminate()
-        assert await asyncio.wait_for(arena.process.wait(), WITHIN) == 0
+        assert await asyncio.to_thread(arena.process.wait, WITHIN) == 0
     assert not any("anew" in line for line in arena.said)
 
 

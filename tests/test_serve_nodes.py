@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from arena.network.binding import bind_sockets, port_of, reserve_port
-from commands import call, children
+from commands import call
 from in_process import play
 from postgres import new_database
+from process_tree import children
 from processes import run, serving
 
 

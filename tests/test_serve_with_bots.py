@@ -16,7 +16,7 @@ import pytest
 from certificates import make
 from commands import descendants, ends
 from in_process import hosting
-from processes import REPOSITORY, serving
+from processes import REPOSITORY, run_command, serving
 from timeouts import WITHIN, found_in
 
 MINE = """
@@ -35,10 +35,7 @@ async def newcomer(url: str, folder: Path) -> str:
     """What a bot of five lines says of its first match."""
     (folder / "mine.py").write_text(MINE)
     command = (sys.executable, str(folder / "mine.py"), "--url", url, "--game", "nim", "--matches", "1")
-    environment = {**os.environ, "XDG_CONFIG_HOME": str(folder / "config"), "PYTHONPATH": str(REPOSITORY)}
-    process = await asyncio.create_subprocess_exec(*command, env=environment, stdout=asyncio.subprocess.PIPE)
-    out, _ = await asyncio.wait_for(process.communicate(), WITHIN)
-    return out.decode()
+    return (await run_command(*command, folder=folder, PYTHONPATH=str(REPOSITORY))).output.decode()
 
 
 async def test_systemd_is_told_when_the_server_is_ready_how_it_is_and_that_it_stops(

@@ -35,6 +35,7 @@ from typing import Any
 
 import pytest
 
+from arena.doctor import harness
 from arena.processes import process
 from machine.subprocesses import die_with_parent
 
@@ -392,8 +393,15 @@ def children_forked() -> Iterator[None]:
         _programs -= 1
         return forked
 
+    def begin_server(words: Sequence[str], **named: Any) -> subprocess.Popen[Any]:
+        global _programs
+        forked = program(words, cwd=os.getcwd(), **named)
+        _programs -= can_fork(named["env"])
+        return forked
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asyncio, "create_subprocess_exec", begin)
+        patch.setattr(harness, "start_module", begin_server)
         yield
 
 

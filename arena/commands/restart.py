@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import socket
 import sys
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping, Sequence
 
 from arena.network.binding import ARENA_SOCKET, PAGE_SOCKET
+from machine.run_program import run_program
 from machine.service_manager import InheritedSocket, replace_process
 from protocol.errors import ArenaFault
 
@@ -82,22 +81,12 @@ class Restart:
         words = list(self._arguments[1:])
         words[words.index(_SERVE_COMMAND)] = _CHECK_COMMAND
         try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, *words, env=self._environment, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE
-            )
-        except OSError as exc:
-            return f"{sys.executable} can't be run: {exc.strerror}"
-        try:
             async with asyncio.timeout(CHECK_TIMEOUT_S):
-                _, said = await process.communicate()
+                end = await run_program(sys.executable, *words, env=self._environment)
         except TimeoutError:
             return f"`arena {_CHECK_COMMAND}` has not ended within {CHECK_TIMEOUT_S:g} s"
-        finally:  # also if the server is told to stop meanwhile
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
-        if process.returncode == 0:
+        except OSError as exc:
+            return f"{sys.executable} can't be run: {exc.strerror}"
+        if end.code == 0:
             return None
-        lines = said.decode(errors="replace").strip().splitlines()
-        return lines[-1].removeprefix("arena: ") if lines else f"`arena {_CHECK_COMMAND}` failed"
+        return end.last_error.removeprefix("arena: ") or f"`arena {_CHECK_COMMAND}` failed"

@@ -10,29 +10,27 @@ import signal
 import socket
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from arena.commands.settings import ServerSettings
 from arena.network.binding import bind_sockets, port_of, reserve_port
 from arena.operator import credentials
+from arena.processes.process import keep_running
 from arena.store.data_folder import FILE_MODE, FOLDER_MODE
 from machine import held_signals, standard_streams
 from machine.atomic_write import replacing_file
-from machine.backoff import Backoff
 from machine.cores import excess_warning
-from machine.event_loop import BackgroundTasks, background_task, wait_within
+from machine.event_loop import BackgroundTasks, background_task
 from machine.log_output import configure_logging
 from machine.service_manager import ServiceManager
 from machine.subprocesses import describe_exit, die_with_parent
 from protocol.display import format_count
 from protocol.errors import ArenaFault, os_errors_as
 
-MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S = 0.5, 30.0
-"""`MIN_RESTART_DELAY_S` and `MAX_RESTART_DELAY_S` limit the delay in seconds before a node that crashed is started
-again.
-"""
+RESTART_DELAY_S = 0.5
+"""Seconds before a node that crashed is started again for the first time."""
 WATCHDOG_TIMEOUT_S = 20.0
 """Seconds without a watchdog message after which a node is killed. They are over twice the time for which the database
 keeps a silent node's name reserved (`NODE_LEASE_S`).
@@ -136,25 +134,16 @@ class NodeProcess:
         self._command = (sys.executable, "-P", "-m", "arena", *sys.argv[1:], *words)
         self._notices = notices / name
         self._process: asyncio.subprocess.Process | None = None
+        self._start_failure = 0
+        """The exit code of the node if it failed to start, else 0."""
 
     async def keep_running(self, stop: asyncio.Event) -> int:
         """Run the node, restarting it after crashes, until it ends normally or `stop` is set. Then return 0.
 
         If the node fails to start, set `stop` and return the node's exit code.
         """
-        backoff = Backoff(MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S)
-        while True:
-            began = time.monotonic()
-            code, served = await self._run(stop)
-            if stop.is_set() or not code:
-                return 0
-            if not served and code in FATAL_EXIT_CODES:
-                stop.set()
-                return code
-            backoff.reset(time.monotonic() - began)
-            wait = backoff.next_delay()
-            log.warning("node %s %s; it is restarted in %g s", self.name, describe_exit(code), wait)
-            await wait_within(stop.wait(), wait)
+        await keep_running(partial(self._run, stop), RESTART_DELAY_S, log, f"node {self.name}", stop)
+        return self._start_failure
 
     def send(self, number: signal.Signals) -> None:
         if self._process is not None:
@@ -172,8 +161,8 @@ class NodeProcess:
                 return True
         return False
 
-    async def _run(self, stop: asyncio.Event) -> tuple[int, bool]:
-        """Run the process until it ends. Return its exit code, and whether the node was ready at the end."""
+    async def _run(self, stop: asyncio.Event) -> str | None:
+        """Run the process until it ends, and return in words how it crashed; None if it did not, or failed to start."""
         words = {"NOTIFY_SOCKET": str(self._notices), "WATCHDOG_USEC": str(int(WATCHDOG_TIMEOUT_S * 1e6))}
         with contextlib.closing(_listening(self._notices)) as notices:
             self._process = process = await asyncio.create_subprocess_exec(
@@ -186,7 +175,13 @@ class NodeProcess:
                 self._process = None
                 served = self.is_ready.is_set()
                 self.is_ready.clear()
-        return code, served
+        if stop.is_set() or not code:
+            return None
+        if not served and code in FATAL_EXIT_CODES:
+            self._start_failure = code
+            stop.set()
+            return None
+        return describe_exit(code)
 
     async def _terminate_on(self, stop: asyncio.Event) -> None:
         await stop.wait()

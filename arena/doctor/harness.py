@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import secrets
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
+from subprocess import Popen, TimeoutExpired
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,7 +30,8 @@ from arena.doctor.websocket_proxy import (
     connect_to,
 )
 from arena.processes.launch_spec import LaunchSpec
-from arena.processes.process import BotProcess, Crash, wait_for_exit
+from arena.processes.process import BotProcess, Crash
+from arena.processes.server_process import ServerProcess, start_module
 from machine.game_discovery import GAME_FILES_VARIABLE
 from machine.timeouts import FACTOR_VARIABLE
 from protocol import bot_launch
@@ -53,51 +53,30 @@ class DoctorServer:
     """A server in a process and a folder of its own, on a free port. `start` after `stop` resumes its matches."""
 
     def __init__(self, data: Path, timeouts: DoctorTimeouts) -> None:
-        self._data = data
         self._timeouts = timeouts
-        self._process: asyncio.subprocess.Process | None = None
-        self._reading: asyncio.Task[None] | None = None
-        self.port = 0
+        options = ("--no-web", "--clock", CLOCK_OPTION, "--data", str(data))
+        self._process = ServerProcess("serve", *options, start_program=_start_program)
+
+    @property
+    def port(self) -> int:
+        return self._process.port
 
     async def start(self) -> None:
         """Start the server and wait until it listens. Raise `ArenaFault` if it does not."""
-        command = ["-m", "arena", "serve", "--no-web", "--clock", CLOCK_OPTION]
-        command += ["--port", str(self.port), "--data", str(self._data)]
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            *command,
-            env=_environment(FACTOR_VARIABLE, GAME_FILES_VARIABLE),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
-        stream = self._process.stderr
-        assert stream is not None
-        said = ""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._timeouts.server_start_timeout_s):
-                while line := (await stream.readline()).decode(errors="replace"):
-                    said = line.strip()
-                    if found := re.search(r"listening on ws://\S+?:(\d+)", line):
-                        self.port = int(found[1])
-                        self._reading = asyncio.create_task(_discard(stream))
-                        return
-        await self.stop()
-        raise ArenaFault(f"the doctor's own server does not start: {said or 'it printed nothing'}")
+        self._process.start()
+        if not await asyncio.to_thread(self._process.wait_until_ready, self._timeouts.server_start_timeout_s):
+            said = self._process.log[-1].strip() if self._process.log else "it printed nothing"
+            raise ArenaFault(f"the doctor's own server does not start: {said}")
 
     async def stop(self) -> None:
         """Stop the server as SIGTERM does, which closes every connection with code 1012."""
-        process = self._process
-        if process is None or process.returncode is not None:
-            return
-        process.terminate()
-        if not await wait_for_exit(process, self._timeouts.server_stop_timeout_s):
-            process.kill()
-            await process.wait()
-        if self._reading is not None:
-            await self._reading
+        with contextlib.suppress(TimeoutExpired):
+            await asyncio.to_thread(self._process.stop, timeout_s=self._timeouts.server_stop_timeout_s)
+
+
+def _start_program(words: Sequence[str], **streams: Any) -> Popen[bytes]:
+    environment = _environment(FACTOR_VARIABLE, GAME_FILES_VARIABLE)
+    return start_module(words, env=environment, start_new_session=True, **streams)
 
 
 def _environment(*passed: str) -> dict[str, str]:
@@ -109,11 +88,6 @@ def _is_turn_of(turn: Message, seat: object) -> bool:
     """Return whether a turn asks this seat, perhaps among others, for a move."""
     to_move = turn["to_move"]
     return seat in to_move if isinstance(to_move, list) else bool(seat == to_move)
-
-
-async def _discard(stream: asyncio.StreamReader) -> None:
-    while await stream.read(65536):
-        pass
 
 
 class Opponent:

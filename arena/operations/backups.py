@@ -8,7 +8,6 @@ import logging
 import signal
 import sys
 import time
-from asyncio.subprocess import DEVNULL, PIPE
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from arena.server.warnings import Warnings
 from arena.store.backup import back_up, remove_copy
 from arena.store.data_folder import FOLDER_MODE
 from arena.store.sqlite_database import SqliteDatabase
+from machine.run_program import run_program
 from machine.subprocesses import describe_exit, die_with_parent, renice
 from machine.terminal import say
 from protocol.display import list_first
@@ -72,24 +72,15 @@ async def back_up_once(file: Path, schedule: BackupSchedule) -> str | None:
     try:
         schedule.folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
         command = (sys.executable, "-m", "arena.operations.backups", str(file), str(to))
-        process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+        end = await run_program(*command, end_signal=signal.SIGINT)  # lets it remove the partial backup
     except OSError as exc:
         raise ArenaFault(f"{exc.filename or schedule.folder}: {exc.strerror}") from exc
-    try:
-        missing, said = await process.communicate()
-    except asyncio.CancelledError:
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGINT)  # lets it remove the partial backup
-        await process.wait()
-        raise
-    if process.returncode != 0:
-        lines = said.decode(errors="replace").strip().splitlines()
-        raise ArenaFault(lines[-1] if lines else f"its process {describe_exit(process.returncode or 0)}")
+    if end.code != 0:
+        raise ArenaFault(end.last_error or f"its process {describe_exit(end.code)}")
     log.info("made the backup %s", to)
     await asyncio.to_thread(_remove_oldest, schedule)
-    return (
-        f"the backup {to} lacks old records, whose files are missing: {missing.decode().strip()}" if missing else None
-    )
+    missing = end.output.decode().strip()
+    return f"the backup {to} lacks old records, whose files are missing: {missing}" if missing else None
 
 
 def _remove_oldest(schedule: BackupSchedule) -> None:

@@ -249,18 +249,27 @@ async def wait_for_exit(process: asyncio.subprocess.Process, timeout_s: float) -
     return process.returncode is not None
 
 
-async def keep_running(run: Callable[[], Awaitable[str]], first_delay_s: float, log: logging.Logger, name: str) -> None:
-    """Run a program again and again until cancelled, with a delay after each run.
+async def keep_running(
+    run: Callable[[], Awaitable[str | None]],
+    first_delay_s: float,
+    log: logging.Logger,
+    name: str,
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Run a program again and again, with a delay after each run, until cancelled or until `stop` is set.
 
-    `run` runs the program until it ends, and returns how it ended.
+    `run` runs the program until it ends. It returns how it ended, or None if it is not to run again.
     """
+    stop = stop or asyncio.Event()
     clock = asyncio.get_running_loop().time
     backoff = Backoff(first_delay_s, MAX_RESTART_DELAY_S)
-    while True:
+    while not stop.is_set():
         began = clock()
         how = await run()
+        if how is None:
+            return
         if clock() - began >= MAX_RESTART_DELAY_S:
             backoff.reset()
         wait = backoff.next_delay()
         log.warning("%s %s; it is restarted in %g s", name, how, wait)
-        await asyncio.sleep(wait)
+        await wait_within(stop.wait(), wait)

@@ -5,7 +5,6 @@ one at a time, with a timeout.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from arena.web.kept_grades import GradeCache
 from arena.web.turns import FairTaskQueue
 from machine.cache import cache_folder
 from machine.exact.graders import has_grader
+from machine.run_program import run_program
 from machine.timeouts import scale_timeouts
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
 from protocol.games import load_game
@@ -102,19 +102,17 @@ class Grading:
 async def _run_grader(
     record: bytes, name: str, request: GradeRequest, gone: Callable[[], Awaitable[bool]], timeouts: GradingTimeouts
 ) -> GradedMatch | Refused:
-    pipe = asyncio.subprocess.PIPE
     command = (sys.executable, "-m", "arena.web.grader", name, msgspec.json.encode(request).decode())
     timeout, what = (timeouts.solve_timeout_s, "map of {} takes more than {:g} s to solve")
     if request.sims is not None:
         timeout, what = timeouts.estimate_timeout_s, "moves of {} take more than {:g} s to estimate"
-    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
-    answer = asyncio.create_task(process.communicate(record))
+    answer = asyncio.create_task(run_program(*command, data=record))
     try:
         async with asyncio.timeout(timeout):
             while not (await asyncio.wait({answer}, timeout=VISITOR_CHECK_INTERVAL_S))[0]:
                 if await gone():
                     raise ClientDisconnect
-        said: GradedMatch | Refused = _decode(answer.result()[0])
+        said: GradedMatch | Refused = _decode(answer.result().output)
         return said
     except TimeoutError:
         raise ArenaFault(
@@ -123,7 +121,5 @@ async def _run_grader(
     except msgspec.DecodeError as exc:
         raise ArenaFault(f"the grading of {name} failed") from exc
     finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+        answer.cancel()
         await asyncio.wait({answer})

@@ -18,7 +18,6 @@ import hashlib
 import http.client
 import itertools
 import math
-import re
 import statistics
 import sys
 import tempfile
@@ -36,7 +35,7 @@ from arena.store.tournaments import tournaments_page
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("../tests", "reliability")]
 
 from data import make_database
-from rig import parse_options, run_web
+from rig import child_processes, parse_options, process_memory_mib, run_web
 
 from arena.store.match_search import Search
 from arena.store.store import Reader
@@ -101,14 +100,7 @@ def processor_ms(process: int) -> float:
 def server_processor_ms(folder: Path) -> float:
     """Return the processor time of all child processes of a PostgreSQL server in milliseconds."""
     postmaster = (folder / "data" / "postmaster.pid").read_text().split()[0]
-    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-    return sum(processor_ms(int(process)) for process in children)
-
-
-def peak_mib(process: int) -> float:
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
-    assert found is not None
-    return int(found[1]) / 1024
+    return sum(map(processor_ms, child_processes(int(postmaster))))
 
 
 class BenchmarkDatabase(NamedTuple):
@@ -179,7 +171,7 @@ def measure(databases: dict[str, BenchmarkDatabase], asked: list[str], times: in
     with contextlib.ExitStack() as stack:
         sites = [BenchmarkSite(*stack.enter_context(run_web(where.url)), where.server) for where in databases.values()]
         answers = {address: request(sites, address, times) for address in asked}
-        most = [peak_mib(site.process) for site in sites]
+        most = [process_memory_mib(site.process, "VmHWM") for site in sites]
     found = {name: {address: every[at] for address, every in answers.items()} for at, name in enumerate(databases)}
     for (name, answered), mib in zip(found.items(), most, strict=True):
         print(f"{name}\n{'p50':>8}{'p95':>8}{'busy':>8}  address")

@@ -27,7 +27,7 @@ from take import fill
 
 from arena.store.store import Store
 from chromium import DESKTOP, PHONE, running, visit
-from pages import showing
+from processes import showing
 
 MAX_PAGE_KIB = 150
 """Maximum compressed size in KiB of a page with everything that it loads."""

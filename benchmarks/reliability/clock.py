@@ -16,14 +16,24 @@ import asyncio
 import contextlib
 import json
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rig import PING, PONG, Closed, RawConnection, Server, make_frame, make_message_frame, parse_options, run_attackers
+from rig import (
+    PING,
+    PONG,
+    Closed,
+    RawConnection,
+    Server,
+    make_frame,
+    make_message_frame,
+    parse_options,
+    run_arena,
+    run_attackers,
+)
 
 BANK_S = 60.0
 """The bank of each seat, in seconds."""
@@ -97,8 +107,7 @@ def _run_scenario(server: Server, options: argparse.Namespace, what: str, how: s
     with attack:
         match, seat, thought = asyncio.run(_play_match(server, pace, how))
     record = server.data / f"{match}.jsonl"
-    command = [sys.executable, "-m", "arena", "replay", "export", match, "--to", str(record)]
-    subprocess.run([*command, "--data", str(server.data)], check=True, stdout=subprocess.DEVNULL)
+    run_arena("replay", "export", match, "--to", str(record), "--data", str(server.data))
     plies = [line for line in map(json.loads, record.read_text().splitlines()) if line["type"] == "ply"]
     charged: float = BANK_S * 1000 - plies[-1]["clock"][seat]
     given: list[int] = [sum(line.get("given", 0) for line in plies if line["event"]["seat"] == at) for at in (0, 1)]

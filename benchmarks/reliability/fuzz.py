@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import contextlib
 import random
-import subprocess
 import sys
 import time
 import traceback
@@ -29,7 +28,7 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from rig import JSON, MSGPACK, TEXT, Closed, HonestPair, RawConnection, Server, make_frame, parse_options
+from rig import JSON, MSGPACK, TEXT, Closed, HonestPair, RawConnection, Server, make_frame, parse_options, run_arena
 
 from frame_pieces import (
     KINDS,
@@ -397,8 +396,7 @@ def main() -> None:
         ended = server.process.poll() is not None
         stopped = server.stop()
         tracebacks = [line for line in server.log if "Traceback" in line or "Error" in line]
-        check = [sys.executable, "-m", "arena", "db", "check", "--data", str(server.data)]
-        unsound = subprocess.run(check, capture_output=True, text=True).returncode
+        unsound = run_arena("db", "check", "--data", str(server.data)).returncode
     print(f"{options.live} frames to a server in {time.monotonic() - began:.0f} s; {ends} ends told to who sent them")
     print(f"honest {felt}")
     print(f"the server {'ended' if ended else 'ran on'} and stopped with {stopped}; {len(tracebacks)} tracebacks")

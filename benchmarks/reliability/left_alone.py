@@ -11,16 +11,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from rig import TIMEOUT_S, Server
+from rig import TIMEOUT_S, Server, start_bot
 
 from arena.store.result_queries import encounter_counts, leaderboard_of
 from arena.store.store import Store
@@ -33,12 +31,9 @@ BOTS = ("random", "random-2", "greedy", "greedy-2", "minimax", "alphabeta", "ga"
 
 @contextlib.contextmanager
 def run_bots(server: Server) -> Iterator[None]:
-    environment = os.environ | {"XDG_CONFIG_HOME": str(server.data)}
-    bots = []
-    for name in BOTS:
-        command = [sys.executable, "-m", "bots", "run", name.partition("-")[0], "--name", name, "--game", "nim"]
-        command += ["--url", f"ws://127.0.0.1:{server.port}"]
-        bots.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    bots = [
+        start_bot(name.partition("-")[0], server.url, "--name", name, XDG_CONFIG_HOME=str(server.data)) for name in BOTS
+    ]
     try:
         yield
     finally:

@@ -14,8 +14,6 @@ import asyncio
 import contextlib
 import io
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -23,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
-from rig import TIMEOUT_S, Server, parse_options
+from rig import TIMEOUT_S, Server, parse_options, run_arena
 
 from arena.doctor.tcp_proxy import ProxiedTcpConnection, TcpProxy
 from arena.store.result_queries import record_of
@@ -161,7 +159,7 @@ def find_inconsistent(told: Mapping[str, list[End]], data: Path) -> set[str]:
 
 def run_command(*words: str) -> str:
     """Run an `arena` command. Return its output if the command fails, else an empty text."""
-    done = subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True)
+    done = run_arena(*words)
     return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
 
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from ledger import SETTLE_TIMEOUT_S, Ledger, SentMessage
-from rig import TIMEOUT_S, Closed, RawConnection, Server, parse_options, print_broken
+from rig import TIMEOUT_S, Closed, RawConnection, Server, parse_options, print_broken, run_arena, start_bot
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from arena.server.nodes import rendezvous_weight
@@ -280,9 +280,7 @@ class Cluster:
 
     def _start_program(self, name: str, node: Node) -> tuple[str, subprocess.Popen[bytes]]:
         """Start the program of a reference bot that knows the address of one node only."""
-        url = f"ws://127.0.0.1:{node.server.port}"
-        command = [sys.executable, "-m", "bots", "run", name, "--url", url, "--game", "nim", "--game", "tictactoe"]
-        return name, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return name, start_bot(name, node.server.url, "--game", "tictactoe")
 
     async def _cause_fault(self, fault: str) -> None:
         node = self._random.choice(self.nodes)
@@ -379,7 +377,7 @@ class Cluster:
                 self.broken.append(f"a node that was frozen for {seconds:.1f} s ended")
                 await self._start(node)
 
-    async def _wake(self, process: subprocess.Popen[str], seconds: float) -> None:
+    async def _wake(self, process: subprocess.Popen[bytes], seconds: float) -> None:
         await asyncio.sleep(seconds)
         process.send_signal(signal.SIGCONT)
 
@@ -388,7 +386,7 @@ class Cluster:
         node.server.kill()
         shutil.rmtree(node.server.data)
         node.server.data.mkdir()
-        done = await asyncio.to_thread(self._run_arena, "node", "lost", node.name, "--db", self._url)
+        done = await asyncio.to_thread(run_arena, "node", "lost", node.name, "--db", self._url)
         if done.returncode:
             self.broken.append(f"a lost node was not given up: {done.stderr.strip()}")
         self.forgotten.update(line.split(":")[0].strip() for line in done.stdout.splitlines()[1:])
@@ -425,9 +423,6 @@ class Cluster:
         self.figures.revoke_times_s.append(time.monotonic() - since)
         if self.figures.revoke_times_s[-1] > MAX_REVOKE_S:
             self.broken.append(f"a revoked bot was gone after {self.figures.revoke_times_s[-1]:.2f} s")
-
-    def _run_arena(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True, check=False)
 
     async def _finish_matches(self) -> None:
         for player in self.players:

@@ -15,14 +15,12 @@ import contextlib
 import io
 import signal
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import uvloop
-from rig import TIMEOUT_S, Server, parse_options, print_broken
+from rig import TIMEOUT_S, Server, parse_options, print_broken, run_arena
 from websockets.asyncio.client import connect
 
 from arena.store.result_queries import iter_results, record_of
@@ -103,11 +101,7 @@ async def shake_hands_repeatedly(url: str, address: str, done: asyncio.Event, re
 def restart(server: Server) -> None:
     begun = sum("listening on" in line for line in server.log)
     server.process.send_signal(signal.SIGUSR2)
-    until = time.monotonic() + TIMEOUT_S
-    while sum("listening on" in line for line in server.log) == begun:
-        if time.monotonic() > until:
-            raise RuntimeError("it does not listen again: " + "\n".join(server.log[-5:]))
-        time.sleep(0.01)
+    server.wait_for_line("listening on", TIMEOUT_S, begun + 1)
 
 
 async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], set[str], str]:
@@ -167,9 +161,7 @@ def main() -> None:
             lost = [match for match in started - waiting if store.read(record_of, match) is None]
         broken += [f"match {match} is void" for match in void] + [f"match {match} is lost" for match in lost]
         broken += [line for line in server.log if "Traceback" in line or "goes on as it is" in line]
-        check = subprocess.run(
-            [sys.executable, "-m", "arena", "db", "check", "--data", str(server.data)], capture_output=True, text=True
-        )
+        check = run_arena("db", "check", "--data", str(server.data))
         broken += check.stdout.splitlines() + check.stderr.splitlines() if check.returncode else []
     raise SystemExit(print_broken(broken, f"{len(started)} matches: none void, none lost; nobody was refused"))
 

@@ -14,8 +14,6 @@ import http.client
 import json
 import multiprocessing
 import os
-import queue
-import re
 import resource
 import secrets
 import signal
@@ -24,7 +22,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -34,14 +31,14 @@ from typing import Any, Self
 
 import msgpack
 
+from arena.processes.server_process import ServerProcess, start_module
+
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 """These six constants are the opcodes of WebSocket frames, with the names of RFC 6455."""
 MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
 """`MSGPACK` and `JSON` are the names of the WebSocket subprotocols of the two encodings."""
 TIMEOUT_S = 60.0
 """Seconds after which the programs give up waiting for an event."""
-PAGE_URL_PATTERN = r"the page is at http://\S+:(\d+)"
-"""The pattern of the log line in which a server reports the URL of its web pages."""
 
 
 def parse_options(parser: argparse.ArgumentParser, **small: Any) -> argparse.Namespace:
@@ -53,27 +50,21 @@ def parse_options(parser: argparse.ArgumentParser, **small: Any) -> argparse.Nam
     return options
 
 
-class Server:
-    """A process of `arena serve` with additional options, on a free port, in a folder of its own, and without rate
-    limits on matches.
+class Server(ServerProcess):
+    """A process of `arena serve` with additional options, in a folder of its own, and without rate limits on matches.
 
     `with` starts and stops the server. A later `start` uses the folder and the port of the first. `files` limits the
     number of open files.
     """
 
-    program: tuple[str, ...] = ("-m", "arena")
-    """The arguments that Python gets before the command `serve`."""
-
     def __init__(self, *options: str, environment: dict[str, str] | None = None, files: int | None = None) -> None:
-        self._options = options
+        page = () if "--web-port" in options else ("--no-web",)
+        usual = ("--max-matches-per-hour", "0", *page)
+        super().__init__("serve", *usual, *options, start_program=self._start_program)
         self._files = files
         self.environment = os.environ | (environment or {})
         self._folder = tempfile.TemporaryDirectory()
         self.data = Path(self._folder.name)
-        self.port = 0
-        self.log: list[str] = []
-        """The lines that the server has logged."""
-        self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -85,61 +76,23 @@ class Server:
 
     def start(self) -> None:
         """Start the server and wait until it listens. If it ends before that, raise `RuntimeError` with its log."""
-        command = [
-            sys.executable,
-            *self.program,
-            "serve",
-            *(() if "--max-matches-per-hour" in self._options else ("--max-matches-per-hour", "0")),
-            *(() if "--web-port" in self._options else ("--no-web",)),
-            "--port",
-            str(self.port),
-            "--data",
-            str(self.data),
-        ]
+        super().start()
+        if not self.wait_until_ready(TIMEOUT_S):
+            raise RuntimeError("the server ended: " + "".join(self.log))
+
+    def _start_program(self, words: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
         files = self._files
         limit = None if files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files))
-        self._process = process = subprocess.Popen(
-            [*command, *self._options], stderr=subprocess.PIPE, text=True, env=self.environment, preexec_fn=limit
-        )
-        ports: queue.Queue[int] = queue.Queue()
-        threading.Thread(target=self._listen, args=(process, ports), daemon=True).start()
-        port = ports.get(timeout=TIMEOUT_S)
-        if not port:
-            raise RuntimeError("the server ended: " + "\n".join(self.log))
-        self.port = port
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal to the server, wait until it ends, and return its exit status."""
-        process = self.process
-        if process.poll() is None:
-            process.send_signal(number)
-        return process.wait(TIMEOUT_S)
+        words = (*words, "--data", str(self.data))
+        return start_module(words, env=self.environment, preexec_fn=limit, **streams)
 
     def kill(self) -> None:
         self.stop(signal.SIGKILL)
 
-    def add_bot(self, name: str) -> str:
-        """Register a bot and return its token."""
-        command = [sys.executable, "-m", "arena", "bot", "add", name, "--data", str(self.data)]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        token = re.search(r"[\w-]{32,}", said)
-        assert token is not None, said
-        return token[0]
-
-    @property
-    def process(self) -> subprocess.Popen[str]:
-        """The server's process, which may have ended."""
-        assert self._process is not None
-        return self._process
-
     async def wait_for_page_port(self) -> int:
         """Wait until the web pages are served, and return their port."""
-        async with asyncio.timeout(TIMEOUT_S):
-            while True:
-                for line in self.log:
-                    if found := re.search(PAGE_URL_PATTERN, line):
-                        return int(found[1])
-                await asyncio.sleep(0.05)
+        line = await asyncio.to_thread(self.wait_for_line, "the page is at", TIMEOUT_S)
+        return int(line.rpartition(":")[2])
 
     def memory_mib(self) -> float:
         return process_memory_mib(self.process.pid)
@@ -153,29 +106,18 @@ class Server:
         """Return the number of open files and sockets of the server."""
         return process_descriptors(self.process.pid)
 
-    def _listen(self, process: subprocess.Popen[str], ports: queue.Queue[int]) -> None:
-        assert process.stderr is not None
-        for line in process.stderr:
-            self.log.append(line.rstrip())
-            if found := re.search(r"listening on wss?://\S+:(\d+)", line):
-                ports.put(int(found[1]))
-        ports.put(0)
-
 
 @contextlib.contextmanager
 def run_web(database: str | Path) -> Iterator[tuple[int, int]]:
     """Run `arena web` on a database, given by its file or URL. Yield the process id and the port."""
-    command = [sys.executable, "-m", "arena", "web", "--db", str(database), "--web-port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        try:
-            said = process.stderr.readline()
-            found = re.search(PAGE_URL_PATTERN, said)
-            if found is None:
-                raise SystemExit(f"arena web did not start: {said}")
-            yield process.pid, int(found[1])
-        finally:
-            process.terminate()
+    pages = ServerProcess("web", "--db", str(database))
+    pages.start()
+    try:
+        if not pages.wait_until_ready(TIMEOUT_S):
+            raise SystemExit(f"arena web did not start: {''.join(pages.log)}")
+        yield pages.process.pid, pages.port
+    finally:
+        pages.stop()
 
 
 def get_status(port: int, path: str, source: str, encoding: str = "identity") -> int:
@@ -198,8 +140,24 @@ def print_broken(broken: Sequence[str], sound: str) -> bool:
     return bool(broken)
 
 
-def process_memory_mib(process: int) -> float:
-    return int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
+def run_arena(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of `arena` to its end."""
+    return subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True, check=False)
+
+
+def start_bot(bot: str, url: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
+    """Start the program of a reference bot that plays nim on the server at `url`."""
+    command = [sys.executable, "-m", "bots", "run", bot, "--url", url, "--game", "nim", *options]
+    return subprocess.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def child_processes(process: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def process_memory_mib(process: int, field: str = "VmRSS") -> float:
+    """Return the memory of a process; with the field `VmHWM` the peak."""
+    return int(Path(f"/proc/{process}/status").read_text().partition(f"{field}:")[2].split()[0]) / 1024
 
 
 def process_descriptors(process: int) -> int:
@@ -209,9 +167,7 @@ def process_descriptors(process: int) -> int:
 
 def read_finished_matches(data: Path) -> set[str]:
     """Return the ids of the finished matches in the store of a data folder."""
-    command = [sys.executable, "-m", "arena", "matches", "--json", "--data", str(data)]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return {match["match"] for match in json.loads(said)}
+    return {match["match"] for match in json.loads(run_arena("matches", "--json", "--data", str(data)).stdout)}
 
 
 def make_frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:

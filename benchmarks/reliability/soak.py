@@ -16,12 +16,9 @@ import gc
 import logging
 import math
 import random
-import re
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -41,6 +38,7 @@ from rig import (
 from arena.commands.listening import bind_ports
 from arena.commands.serve import serve
 from arena.commands.settings import ServerSettings
+from arena.processes.server_process import ServerProcess
 from arena.store.registry import all_bots
 from arena.store.store import Store
 from machine import event_loop
@@ -226,25 +224,28 @@ def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSa
     """Measure the server repeatedly. Return the measurements, and how many matches and newcomers its store has."""
     samples: list[ServerSample] = []
     with tempfile.TemporaryDirectory() as data:
-        command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            assert server.stderr is not None
-            port = next(found[1] for line in server.stderr if (found := re.search(r"listening on \S+:(\d+)", line)))
-            threading.Thread(target=server.stderr.read, daemon=True).start()  # else a full pipe would block the server
-            players = subprocess.Popen(
-                [sys.executable, "-c", _PLAYERS_CODE, port, str(bots), str(newcomers)], cwd=Path(__file__).parent
-            )
-            start = time.monotonic()
-            for line in server.stdout:
-                held = (process_memory_mib(server.pid), process_descriptors(server.pid), *map(float, line.split()))
-                samples.append(ServerSample(time.monotonic() - start, held))
-                if samples[-1].at >= seconds:
-                    break
-            players.kill()
-            players.wait()
-            server.send_signal(signal.SIGTERM)
-            server.wait(TIMEOUT_S)
+
+        def start_program(_: Sequence[str], *, stdout: int, **streams: Any) -> subprocess.Popen[bytes]:
+            command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]
+            return subprocess.Popen(command, stdout=subprocess.PIPE, **streams)
+
+        server = ServerProcess("serve", start_program=start_program)
+        server.start()
+        server.wait_until_ready(TIMEOUT_S)
+        players = subprocess.Popen(
+            [sys.executable, "-c", _PLAYERS_CODE, str(server.port), str(bots), str(newcomers)],
+            cwd=Path(__file__).parent,
+        )
+        start, pid = time.monotonic(), server.process.pid
+        assert server.process.stdout is not None
+        for line in server.process.stdout:
+            held = (process_memory_mib(pid), process_descriptors(pid), *map(float, line.split()))
+            samples.append(ServerSample(time.monotonic() - start, held))
+            if samples[-1].at >= seconds:
+                break
+        players.kill()
+        players.wait()
+        server.stop()
         with closing(Store.open(Path(data) / "arena.db")) as store:
             names = sum(bot.name.startswith("once-") for bot in store.read(all_bots))
         return samples, len(read_finished_matches(Path(data))), names

@@ -26,7 +26,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rig import TIMEOUT_S, parse_options
+from rig import TIMEOUT_S, child_processes, parse_options
 
 TESTS_FOLDER = Path(__file__).parents[2] / "tests"
 """The folder of the project's tests, whose helpers this program uses."""
@@ -139,7 +139,7 @@ def run_blocked_tournament(folder: TestFolder, kind: str) -> Iterator[subprocess
 
 
 def descendants_of(pid: int) -> list[int]:
-    children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    children = child_processes(pid)
     return children + [pid for child in children for pid in descendants_of(child)]
 
 

@@ -82,7 +82,7 @@ async def test_a_server_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
             "the server starts no new matches; 0 matches are under way, and it stops when all are over, or after 60 s\n"
         )
         assert (done.returncode, done.stdout) == (0, said)
-        assert await asyncio.wait_for(served.process.wait(), WITHIN) == 0
+        assert await asyncio.to_thread(served.process.wait, WITHIN) == 0
 
 
 def test_without_a_server_or_with_wrong_words_it_is_one_line(tmp_path: Path) -> None:

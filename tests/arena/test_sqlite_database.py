@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from arena.processes.server_process import ServerProcess, start_module
 from arena.ratings import rating_system
 from arena.ratings.rating_system import RatingStanding
 from arena.store.database import DatabaseNotFound, StoreError, StoreUnavailable, UnrecognizedDatabase
@@ -28,6 +27,7 @@ from arena.store.upgrade import migrate
 from referee.result import Ratings
 from seasons import finish, result, season
 from stored_matches import storable
+from timeouts import WITHIN
 
 
 @pytest.fixture
@@ -78,25 +78,12 @@ def tables(file: Path) -> dict[str, object]:
 
 
 def test_a_server_and_its_pages_start_without_loading_what_only_some_requests_need(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "arena",
-        "serve",
-        "--port",
-        "0",
-        "--web-port",
-        "0",
-        "--data",
-        str(tmp_path / "data"),
-    ]
-    environ = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environ) as server:
-        assert server.stderr is not None
-        said = list(itertools.takewhile(lambda line: "the page is at" not in line, server.stderr))
-        server.terminate()
-        said += server.stderr
-    loaded = {line.rpartition("|")[2].strip() for line in said if line.startswith("import time:")}
+    start = functools.partial(start_module, env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"})
+    server = ServerProcess("serve", "--web-port", "0", "--data", str(tmp_path / "data"), start_program=start)
+    server.start()
+    server.wait_for_line("the page is at", WITHIN)
+    server.stop(timeout_s=WITHIN)
+    loaded = {line.rpartition("|")[2].strip() for line in server.log if line.startswith("import time:")}
     assert loaded >= {"sqlalchemy", "arena.commands.serve", "uvicorn", "arena.web.pages.docs"}
     dear = {"aiomqtt", "alembic", "markdown_it", "mpmath", "networkx", "psycopg", "pygments"}
     assert not loaded & {*dear, "sqlalchemy.dialects.postgresql"}

@@ -36,7 +36,7 @@ from arena.server.arena import Arena
 from arena.store.data_folder import DataFolderInUse, lock
 from arena.store.database import StoreError
 from arena.store.finish import StorableMatch
-from commands import children
+from process_tree import children
 from protocol.errors import ArenaFault
 from protocol.games import load_game
 from protocol.messages import Clock

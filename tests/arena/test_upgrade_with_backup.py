@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from arena.commands.serve import upgrade_if_older
+from arena.processes.server_process import ServerProcess
 from arena.store.database_url import open_database_url
 from arena.store.store import Store
 from commands import call
 from later_schema import FIRST, LATER, use_later_schema
+from timeouts import WITHIN
 
 
 @pytest.fixture
@@ -90,16 +93,18 @@ from arena.cli import main
 from later_schema import use_later_schema
 use_later_schema(pytest.MonkeyPatch(), Path({str(tmp_path / "later")!r}))
 main()"""
-    words = ("serve", "--data", str(data), "--port", "0", "--no-web", "--upgrade", "--backup-to", f"{tmp_path}/backups")
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", code, *words]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environ) as served:
-        assert served.stderr is not None
-        said = "".join(itertools.takewhile(lambda line: "listening on" not in line, served.stderr))
-        served.terminate()
-    assert served.returncode == 0
+
+    def start(words: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", code, *words[1:]], env=environ, **streams)
+
+    options = ("--data", str(data), "--no-web", "--upgrade", "--backup-to", f"{tmp_path}/backups")
+    server = ServerProcess("serve", *options, start_program=start)
+    server.start()
+    assert server.wait_until_ready(WITHIN), server.log
+    assert server.stop(timeout_s=WITHIN) == 0
     (copy,) = copies(tmp_path / "backups")
-    assert f"the database has schema {LATER} now; as it was: {copy}" in said
+    assert f"the database has schema {LATER} now; as it was: {copy}" in "".join(server.log)
 
 
 def copies(folder: Path) -> list[Path]:

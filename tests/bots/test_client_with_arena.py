@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from bots.playing.matches import play_all
 from players import player
-from timeouts import WITHIN
+from processes import run_command
 
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLES = REPOSITORY / "docs" / "examples"
@@ -21,30 +20,14 @@ Play = Callable[..., Awaitable[tuple[int, str, str]]]
 
 
 @pytest.fixture
-async def play(port: int, tmp_path: Path) -> AsyncIterator[Play]:
+def play(port: int, tmp_path: Path) -> Play:
     """Run a program beside the arena: its exit code and what it printed."""
-    processes = []
 
     async def run(*command: str) -> tuple[int, str, str]:
-        environ = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            env={**environ, "ARENA_URL": f"ws://127.0.0.1:{port}", "XDG_CONFIG_HOME": str(tmp_path), "TERM": "dumb"},
-            cwd=REPOSITORY,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        processes.append(process)
-        out, err = await asyncio.wait_for(process.communicate(), WITHIN)
-        assert process.returncode is not None
-        return process.returncode, out.decode(), err.decode()
+        end = await run_command(*command, folder=tmp_path, ARENA_URL=f"ws://127.0.0.1:{port}")
+        return end.code, end.output.decode(), end.errors.decode()
 
-    yield run
-    for process in processes:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+    return run
 
 
 def program(folder: Path, name: str, text: str) -> str:

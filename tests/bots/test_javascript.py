@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shutil
 import sys
@@ -11,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from commands import run
+from commands import run, user_environ
 from doctor_runs import examined, examined_whole, faults
 from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
+from processes import run_command
 from timeouts import WITHIN
 from volumes import IS_NIGHTLY
 
@@ -39,46 +39,28 @@ def test_the_javascript_bot_plays_in_a_tournament(node: Node, tmp_path: Path) ->
 
 
 async def test_the_javascript_bot_plays_rated_matches(node: Node, port: int, tmp_path: Path) -> None:
-    program, folder = node
-    environ = {
-        **{key: value for key, value in os.environ.items() if not key.startswith("ARENA_")},
-        "ARENA_URL": f"ws://127.0.0.1:{port}",
-        "ARENA_GAME": "nim",
-        "ARENA_MATCHES": "3",
-        "XDG_CONFIG_HOME": str(tmp_path),
-    }
-    javascript = await asyncio.create_subprocess_exec(
-        program, "bot.mjs", cwd=folder, env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    environ = {"ARENA_URL": f"ws://127.0.0.1:{port}", "ARENA_GAME": "nim", "ARENA_MATCHES": "3"}
+    javascript, python = await asyncio.gather(
+        run_command(node.program, "bot.mjs", folder=tmp_path, cwd=node.folder, **environ),
+        run_command(sys.executable, str(EXAMPLES / "mine.py"), folder=tmp_path, **environ),
     )
-    python = await asyncio.create_subprocess_exec(
-        sys.executable, str(EXAMPLES / "mine.py"), env=environ, stdout=asyncio.subprocess.PIPE
-    )
-    try:
-        out, err = await asyncio.wait_for(javascript.communicate(), WITHIN)
-        told, _ = await asyncio.wait_for(python.communicate(), WITHIN)
-    finally:
-        for process in (javascript, python):
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-    assert (javascript.returncode, err.decode()) == (0, "")
+    assert (javascript.code, javascript.errors) == (0, b"")
     other = {"won": "lost", "lost": "won"}
-    results = re.findall(r"nodette: (won|lost) (\S+)\n", out.decode())
+    results = re.findall(r"nodette: (won|lost) (\S+)\n", javascript.output.decode())
     assert len(results) == 3
-    assert all(f"mine: {other[how]} {match} against nodette, rating " in told.decode() for how, match in results)
+    told = python.output.decode()
+    assert all(f"mine: {other[how]} {match} against nodette, rating " in told for how, match in results)
 
 
 async def told(node: Node, **environ: str) -> tuple[int | None, str]:
     """What the bot says in the end on standard error, and its exit code."""
-    process = await begun(node, **environ)
-    _, err = await asyncio.wait_for(process.communicate(), WITHIN)
-    return process.returncode, err.decode()
+    end = await run_command(node.program, "bot.mjs", folder=node.folder, cwd=node.folder, **environ)
+    return end.code, end.errors.decode()
 
 
 async def begun(node: Node, **environ: str) -> asyncio.subprocess.Process:
-    others = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
     return await asyncio.create_subprocess_exec(
-        node.program, "bot.mjs", cwd=node.folder, env=others | environ, stderr=asyncio.subprocess.PIPE
+        node.program, "bot.mjs", cwd=node.folder, env=user_environ(**environ), stderr=asyncio.subprocess.PIPE
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import signal
 import sys
@@ -13,6 +12,7 @@ import pytest
 
 from commands import Done, call, descendants, ends, run, started
 from players import player
+from processes import run_command
 from timeouts import WITHIN, found_in
 
 ANSWER = """case $line in *legal*) moves=${line#*'"legal":['}; echo "${moves%%\\}*}}";; esac"""
@@ -112,18 +112,13 @@ async def test_several_matches_at_once_have_a_process_each(port: int, tmp_path: 
     mine = script(tmp_path, "mine", f'while read -r line; do echo "$line" >>{heard}/$$; {ANSWER}; done')
     url = f"ws://127.0.0.1:{port}"
     words = [sys.executable, "-m", "bots", "pipe", "--url", url, "--game", "nim", "--slots", "2", "--matches", "2"]
-    environ = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
-    async with player(url, "one") as one, player(url, "other") as other:
-        process = await asyncio.create_subprocess_exec(*words, "--", str(mine), env=environ)
-        try:
-            for opponent in (one, other):
-                await opponent.seek()
-                await opponent.begin()
-            await asyncio.gather(one.play(), other.play())
-            assert await asyncio.wait_for(process.wait(), WITHIN) == 0
-        finally:
-            if process.returncode is None:
-                process.kill()
+    async with player(url, "one") as one, player(url, "other") as other, asyncio.TaskGroup() as group:
+        program = group.create_task(run_command(*words, "--", str(mine), folder=tmp_path))
+        for opponent in (one, other):
+            await opponent.seek()
+            await opponent.begin()
+        await asyncio.gather(one.play(), other.play())
+        assert (await program).code == 0
     told = [file.read_text().splitlines() for file in heard.iterdir()]
     assert len(told) == 2
     for lines in told:

@@ -16,9 +16,10 @@ import games.risk
 from bots.commands.trial import Side, play_trial, read_setup, read_side, summarize_games
 from bots.tuning.presets import tuning_presets
 from bots.tuning.selfplay import ScoreAndLuck, TuningGame, play_with_luck
-from commands import at_terminal, call, children, ends, run, started
+from commands import at_terminal, call, ends, run, started
 from games.risk.search.settings import CampaignSettings
 from machine.workers.local import WorkerPool, process_pool
+from process_tree import children
 from protocol import VERSION
 from protocol.errors import UsageFault
 from timeouts import WITHIN, found_in

@@ -16,7 +16,8 @@ from distributed import LocalCluster
 
 from bots.tuning.file import load_tuning
 from bots.tuning.tuning import Tuning
-from commands import children, run, started
+from commands import run, started
+from process_tree import children
 from protocol.errors import UsageFault
 from timeouts import WITHIN, found_in
 

@@ -16,7 +16,7 @@ from budget import CostMeter
 from chromium import SharedTab, TabPool, Visits, running
 from house import House, open_house
 from library import Library, fill
-from pages import showing
+from processes import showing
 
 T = TypeVar("T")
 HASTE = 6

@@ -21,8 +21,8 @@ from bots.reference.random_bot import RandomBot
 from chromium import Visits
 from house import House
 from library import ANN, Entrant, Library
-from pages import showing
 from players import answer, meet, player
+from processes import showing
 from seasons import finish, result
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

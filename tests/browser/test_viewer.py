@@ -17,7 +17,7 @@ from arena.store.store import Store
 from chromium import PHONE, Visits
 from library import ANN, PERFECT, Library
 from own_game_records import bytes_of, onecard
-from pages import showing
+from processes import showing
 from referee import record_reader
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

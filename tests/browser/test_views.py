@@ -19,8 +19,8 @@ from exported_files import exported
 from golden import make
 from house import House
 from library import ANN, BOB, Library
-from pages import showing
 from players import Map, player
+from processes import showing
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -15,9 +14,11 @@ import pytest
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.web.site import Site, arena_url
-from in_process import Hosted, hosting, play
+from commands import user_environ
+from in_process import hosting, play
 from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
+from processes import RunningArena, run_command
 from timeouts import WITHIN
 from web_client import Visitor, code, served
 
@@ -30,7 +31,7 @@ def node(tmp_path: Path) -> Node:
 
 
 @contextmanager
-def beside(arena: Hosted, *, registration: bool = True) -> Iterator[Visitor]:
+def beside(arena: RunningArena, *, registration: bool = True) -> Iterator[Visitor]:
     """A visitor of the pages of a running arena."""
     port = arena.url.rpartition(":")[2]
     store, reader = Store.open(arena.data / "arena.db", checkpoint=False), Reader.open(arena.data / "arena.db")
@@ -40,21 +41,15 @@ def beside(arena: Hosted, *, registration: bool = True) -> Iterator[Visitor]:
     store.close()
 
 
-async def started(*command: str, folder: Path, **environ: str) -> asyncio.subprocess.Process:
-    """A bot that is run by a command, of whose tokens only the folder knows."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
-    return await asyncio.create_subprocess_exec(
+async def played_against_random(arena: RunningArena, *command: str, folder: Path, **environ: str) -> str:
+    """What a bot says that is run by a command, and plays two matches."""
+    bot = await asyncio.create_subprocess_exec(
         *command,
         cwd=folder,
-        env={**inherited, "XDG_CONFIG_HOME": str(folder), "PYTHONUNBUFFERED": "1", **environ},
+        env=user_environ(XDG_CONFIG_HOME=str(folder), PYTHONUNBUFFERED="1", **environ),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-
-
-async def played_against_random(arena: Hosted, *command: str, folder: Path, **environ: str) -> str:
-    """What a bot says that is run by a command, and plays two matches."""
-    bot = await started(*command, folder=folder, **environ)
     try:
         await play(arena, "random", 2)
     finally:
@@ -90,10 +85,9 @@ async def test_the_commands_that_compare_versions_work_as_they_are_shown(tmp_pat
     for page in pages:
         run, *words = code(page, "python-compare").split()
         assert run == "python"
-        bot = await started(sys.executable, *words, folder=tmp_path)
-        said, _ = await asyncio.wait_for(bot.communicate(), WITHIN)
-        end = said.decode().splitlines()[-1]
-        assert end.startswith("from this start my_bot.py can't be told from my_bot_old.py: it scores")
+        end = await run_command(sys.executable, *words, folder=tmp_path, cwd=tmp_path)
+        last = end.output.decode().splitlines()[-1]
+        assert last.startswith("from this start my_bot.py can't be told from my_bot_old.py: it scores")
 
 
 async def test_the_javascript_on_the_page_plays_on_this_arena_and_keeps_its_name(tmp_path: Path, node: Node) -> None:
@@ -121,12 +115,11 @@ async def test_the_javascript_on_the_page_comes_in_only_with_the_token_of_its_na
     async with hosting(tmp_path / "data") as arena, player(arena.url, "mine"):
         with beside(arena) as visitor:
             (node.folder / "my_bot.mjs").write_text(code(visitor.get("/connect").text, "javascript"))
-        bot = await started(node.program, "my_bot.mjs", folder=node.folder)
-        out, _ = await asyncio.wait_for(bot.communicate(), WITHIN)
-        assert out.decode().startswith(
-            "mine is taken here, not by this token; choose another name, or give its token\nclosed: 4001"
+        end = await run_command(node.program, "my_bot.mjs", folder=node.folder, cwd=node.folder)
+        assert end.errors.startswith(
+            b"mine is taken here, not by this token; choose another name, or give its token\nclosed: 4001"
         )
-        assert bot.returncode == 1
+        assert end.code == 1
         token = f"{'mine':*>16}"
         said = await played_against_random(arena, node.program, "my_bot.mjs", folder=node.folder, ARENA_TOKEN=token)
     assert re.match(r"mine: (won|lost) ", said)

@@ -15,14 +15,14 @@ import pytest_asyncio
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-import zygote
 from arena.commands import web
 from arena.commands.settings import ServerSettings
 from arena.store.store import Store
 from certificates import make
-from commands import call, children, ends
+from commands import call, ends
 from in_process import hosting
-from processes import Served, run, serving, stopped
+from process_tree import children
+from processes import Served, pages_process, run, serving
 from timeouts import WITHIN
 from virtual_time import advance
 from web_client import Answer, answer
@@ -129,10 +129,7 @@ async def test_a_page_is_encrypted_with_the_certificate_of_its_arena_and_reads_i
         await served.says("the page was killed by signal 9; it is restarted in 0.5 s")
         before = len(served.said)
         served.process.send_signal(signal.SIGHUP)  # while the page is away
-        async with asyncio.timeout(WITHIN):
-            while not any("the certificate was reloaded" in line for line in served.said[before:]):
-                served.news.clear()
-                await served.news.wait()
+        await served.says("the certificate was reloaded", after=before)
         assert (await get(url, other.certificate)).status == 200
     assert served.process.returncode == 0
     assert served.said[-1].split()[1] == "stopped"
@@ -153,25 +150,13 @@ def test_where_there_is_no_data_the_page_says_what_makes_some(tmp_path: Path) ->
     assert (done.code, done.err) == (1, f"arena: {says}\n")
 
 
-async def test_sighup_does_no_harm_to_a_page_of_its_own(tmp_path: Path) -> None:
+def test_sighup_does_no_harm_to_a_page_of_its_own(tmp_path: Path) -> None:
     Store.open(tmp_path / "arena.db").close()
-    command = ["arena", "web", "--data", str(tmp_path), "--web-port", "0"]
-    process = await zygote.async_program(
-        command,
-        env=os.environ,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stderr is not None
-    try:
-        async with asyncio.timeout(WITHIN):
-            assert b"the page is at" in await process.stderr.readline()
-            process.send_signal(signal.SIGHUP)
-            assert b"SIGHUP: there is no certificate to reload" in await process.stderr.readline()
-    finally:
-        await stopped(process)
-    assert process.returncode == 0
+    with pages_process(tmp_path) as pages:
+        assert pages.wait_until_ready(WITHIN)
+        pages.process.send_signal(signal.SIGHUP)
+        pages.wait_for_line("SIGHUP: there is no certificate to reload", WITHIN)
+    assert pages.process.returncode == 0
 
 
 @pytest.mark.virtual_time

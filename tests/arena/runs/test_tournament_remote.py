@@ -18,9 +18,9 @@ from arena.operator import credentials
 from arena.runs import remote
 from arena.runs.remote import LocalServer, RemotePlayers
 from commands import Done, call, started
-from in_process import Hosted, call_beside, hosted_beside, hosting, playing
+from in_process import call_beside, hosted_beside, hosting, playing
 from plans import plan
-from processes import run
+from processes import RunningArena, run
 from timeouts import WITHIN
 from tournaments import played
 
@@ -69,7 +69,7 @@ def test_connected_bots_play_a_tournament_beside_the_ladder_and_who_is_absent_fo
 
 
 @asynccontextmanager
-async def counted(served: Hosted) -> AsyncIterator[tuple[str, list[str]]]:
+async def counted(served: RunningArena) -> AsyncIterator[tuple[str, list[str]]]:
     """Another URL of a server, and an entry for each connection that came by it."""
     came: list[str] = []
 
