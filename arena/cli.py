@@ -363,7 +363,10 @@ def pairing(
     ] = None,
     data: Data = None,
 ) -> None:
-    """Say from a log of `arena serve --pairing-log` when a bot was paired, and why its seeks waited."""
+    """Say when a bot was paired, and why it waited.
+
+    The log is written by `arena serve --pairing-log`.
+    """
     from arena.commands import pairing as command
 
     command.pairing(bot, file or command.log_file(data_folder(data)))

@@ -168,14 +168,14 @@ def _add_command(name: str, users: str, about: str) -> None:
 
 
 _games = typer.Typer(
-    help="Fetch the rules of a game that an arena brought.", rich_markup_mode=None, pretty_exceptions_enable=False
+    help="Fetch the rules of a game of an arena.", rich_markup_mode=None, pretty_exceptions_enable=False
 )
 app.add_typer(_games, name="game", rich_help_panel=PLAYERS)
 
 
 @_games.callback()
 def _group() -> None:
-    """Fetch the rules of a game that an arena brought."""
+    """Fetch the rules of a game of an arena."""
 
 
 @_games.command("get")
