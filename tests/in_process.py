@@ -31,13 +31,13 @@ from arena.store.store import Reader
 from arena.web.http_connections import PageServer
 from arena.web.site import Site
 from bots.client.installed import find_installed
-from bots.client.nodes import RoutedEffect
 from bots.client.options import read_command_line
 from bots.client.run import Client
 from bots.client.settings import merge_settings
-from bots.client.talk import PrintLine
 from commands import Done, call
 from machine import event_loop
+from machine.client.client_protocol import PrintLine
+from machine.client.nodes import RoutedEffect
 from machine.log_output import TextLines
 from machine.timeouts import FACTOR_VARIABLE
 from patience import PATIENT_CLIENT

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 
 from bots.agents.talk import AgentProtocol
-from bots.client.nodes import RoutedEffect
-from bots.client.run import ClientBase
 from bots.client.settings import Settings
-from bots.client.talk import Effect, PrintLine, Stop
-from bots.client.timeouts import ClientTimeouts
+from machine.client.client import ClientBase
+from machine.client.client_protocol import Effect, PrintLine, Stop
+from machine.client.nodes import NodeRouter, RoutedEffect
+from machine.client.timeouts import ClientTimeouts
 from machine.timeouts import scale_timeouts
 from protocol.errors import Fault
 
@@ -25,11 +25,12 @@ class AgentSession(ClientBase):
     """An agent's session at the arena. `keep_connection` keeps it connected; `perform` carries out its decisions."""
 
     def __init__(self, name: str, settings: Settings, token: str) -> None:
-        self.protocol = AgentProtocol(name, token, settings.url, os.urandom(16).hex())
+        self.protocol = AgentProtocol(name, token, settings.url, os.urandom(16).hex(), settings.patience)
         self.status = f"{name}: connecting to {settings.url}"
         """The last message about the connection or the match."""
         self._changed = asyncio.Event()
-        super().__init__(name, settings, self.protocol, scale_timeouts(ClientTimeouts()), time.monotonic)
+        nodes = NodeRouter(self.protocol, single_node=settings.single_node, hosts=settings.hosts)
+        super().__init__(nodes, scale_timeouts(ClientTimeouts()), time.monotonic)
 
     @property
     def is_refused(self) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from bots.agents.answers import describe_match
 from bots.agents.talk import AgentProtocol
 from bots.client.bot import Choice
-from bots.client.talk import PrintLine, Stop
+from machine.client.client_protocol import PrintLine, Stop
 from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.messages import Event

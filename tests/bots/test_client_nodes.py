@@ -8,10 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from bots.client.bot import Bot, Turn
-from bots.client.connecting import ArenaRefused
 from bots.client.conversation import Conversation, PrintLine, ScheduleSeek, Stop
-from bots.client.node_urls import MAX_NODES
-from bots.client.nodes import (
+from bots.client.settings import Settings
+from bots.client.worker_threads import Choose, do_work
+from machine.client.connecting import ArenaRefused
+from machine.client.node_urls import MAX_NODES
+from machine.client.nodes import (
     ATTEMPTS_BEFORE_FAILOVER,
     MAX_ATTEMPTS,
     MAX_COMPLAINTS,
@@ -23,8 +25,6 @@ from bots.client.nodes import (
     RoutedEffect,
     SendTo,
 )
-from bots.client.settings import Settings
-from bots.client.worker_threads import Choose, do_work
 from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
@@ -44,7 +44,7 @@ class Roaming:
         self.bot = First("mine")
         settings = {"seed": "7", "url": FIRST, "game": "nim", **settings}
         self.conversation = Conversation(self.bot, Settings(**settings), "t" * 20)
-        self.nodes = NodeRouter(self.conversation, FIRST)
+        self.nodes = NodeRouter(self.conversation)
         self.talks: dict[str, NodeProtocol] = {FIRST: self.nodes.protocol_for(FIRST)}
 
     def hear(self, url: str, message: messages.FromServer) -> list[RoutedEffect]:
@@ -307,7 +307,7 @@ def connections(effects: list[RoutedEffect]) -> list[str]:
 def named_by(script: Any, first: str, *urls: str, hosts: tuple[str, ...] = ()) -> list[RoutedEffect]:
     """What a bot does that was welcomed at `first`, and told that its matches go on at these URLs."""
     conversation = Conversation(First("mine"), Settings(seed="7", url=first, game="nim"), "t" * 20)
-    nodes = NodeRouter(conversation, first, hosts=hosts)
+    nodes = NodeRouter(conversation, hosts=hosts)
     return nodes.protocol_for(first).receive(
         replace(script.welcome(), url=first, nodes=[*urls], elsewhere=[*urls]), 0.0
     )

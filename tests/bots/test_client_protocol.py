@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from bots.client import progress_report
 from bots.client.bot import Bot, Choice, GiveUp, Turn
-from bots.client.conversation import Conversation
+from bots.client.conversation import Conversation, ScheduleSeek
 from bots.client.settings import Settings
-from bots.client.talk import Effect, PrintLine, ScheduleListing, ScheduleSeek, Stop
 from bots.client.worker_threads import Choose, Conclude, Prepare, do_work
+from machine.client.client_protocol import Effect, PrintLine, ScheduleListing, Stop
 from protocol import messages
 from protocol.codec import MSGPACK
 

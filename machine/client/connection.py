@@ -12,29 +12,21 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from bots.client.connecting import ArenaRefused, ArenaUnreachable, connect
-from bots.client.nodes import NodeProtocol, RoutedEffect
-from bots.client.talk import PrintLine, Stop
-from bots.client.timeouts import ClientTimeouts
 from machine.backoff import Backoff
+from machine.client.connecting import ArenaRefused, ArenaUnreachable, connect
+from machine.client.nodes import ABNORMAL_CLOSURE, NodeProtocol, RoutedEffect
+from machine.client.timeouts import ClientTimeouts
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
 from protocol.messages import FromClient, Welcome
 
-ABNORMAL_CLOSURE = 1006
-"""The close code of a WebSocket connection that broke."""
-
 
 class NodeConnection:
-    """A connection to `url` that reconnects. It passes effects to `perform`. After `patience` seconds without a
-    connection, it gives up.
-    """
+    """A connection to `url` that reconnects. It passes effects to `perform`."""
 
     def __init__(
         self,
-        name: str,
         url: str,
-        patience: float | None,
         protocol: NodeProtocol,
         perform: Callable[[Sequence[RoutedEffect]], None],
         timeouts: ClientTimeouts,
@@ -42,9 +34,7 @@ class NodeConnection:
     ) -> None:
         self._timeouts = timeouts
         self._clock = clock
-        self._name = name
         self._url = url
-        self._patience = patience
         self._protocol = protocol
         self._perform = perform
         self._backoff = Backoff(timeouts.first_retry_delay_s, timeouts.max_retry_delay_s, random.random)
@@ -109,24 +99,23 @@ class NodeConnection:
                     self._stop_timeout = None
 
     def _cap_by_patience(self, seconds: float) -> float:
-        if self._patience is None or self.down_since is None:
+        patience = self._protocol.patience
+        if patience is None or self.down_since is None:
             return seconds
-        return max(0.0, min(seconds, self.down_since + self._patience - self._clock()))
+        return max(0.0, min(seconds, self.down_since + patience - self._clock()))
 
     def _report_down(self, reason: str, activity: str = "trying again") -> None:
-        """Report why the bot is not connected, and its `activity`: at once, then at intervals. Stop the bot when its
+        """Report why the client is not connected, and its `activity`: at once, then at intervals. Give up when its
         patience has run out, unless another node is connected.
         """
-        now = self._clock()
+        now, patience = self._clock(), self._protocol.patience
         if self.down_since is None or self._protocol.is_other_connected:
             self.down_since = now
-        if self._patience is not None and now - self.down_since >= self._patience:
-            self._perform(
-                [PrintLine(f"{self._name}: {reason}; gave up after {self._patience:g} s", is_error=True), Stop(1)]
-            )
+        if patience is not None and now - self.down_since >= patience:
+            self._perform(self._protocol.client.give_up(f"{reason}; gave up after {patience:g} s"))
         elif not self._reported_at or now - self._reported_at >= self._timeouts.down_notice_interval_s:
             self._reported_at = now
-            self._perform([PrintLine(f"{self._name}: {reason}; {activity}", is_error=True)])
+            self._perform([self._protocol.client.make_error_line(f"{reason}; {activity}")])
 
     async def _converse(self, connection: ClientConnection) -> None:
         self._outbox.clear()
@@ -170,7 +159,7 @@ class NodeConnection:
             try:
                 message = MSGPACK.decode_server(frame)
             except MalformedMessage as exc:
-                self._perform([PrintLine(f"{self._name}: bad message from the arena: {exc}", is_error=True)])
+                self._perform([self._protocol.client.make_error_line(f"bad message from the arena: {exc}")])
                 continue
             self._perform(self._protocol.receive(message, self._clock()))
             if type(message) is Welcome:

@@ -1,5 +1,5 @@
-"""Routing of messages if an arena has several nodes. A message from the bot goes to one node's connection; messages
-from all nodes go to the bot's one conversation.
+"""Routing of messages if an arena has several nodes. A message from the client goes to one node's connection; messages
+from all nodes go to the client's one conversation.
 
 A seek goes to the node that pairs its game, once that node is known. A match is played on the node where it began. No
 sockets here.
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from bots.client.node_urls import MAX_NODES, find_refusal
-from bots.client.progress_report import STOPPING_CODES
-from bots.client.talk import ClientProtocol, Effect, PrintLine, Stop
+from machine.client.client_protocol import STOPPING_CODES, ClientProtocol, Effect, PrintLine
+from machine.client.node_urls import MAX_NODES, find_refusal
 from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
@@ -55,7 +54,7 @@ class CloseConnection:
     url: str
 
 
-RoutedEffect = Effect | SendTo | Connect | CloseConnection
+RoutedEffect = Effect
 """An effect for the client to carry out. Messages are in a `SendTo`, which names the connection."""
 
 
@@ -82,21 +81,21 @@ class _RoutedSeek:
 
 
 class NodeRouter:
-    """Lets the conversation `protocol` use all nodes of an arena as if they were one node. `url` is the URL that the
-    user gave; with `single_node`, the bot connects to no other URL. Other nodes must be on the host of `url` or on one
-    of `hosts`.
+    """Lets the conversation `protocol` use all nodes of an arena as if they were one node. With `single_node`, the
+    client connects to no other URL than the one that the user gave. Other nodes must be on the host of that URL or on
+    one of `hosts`.
     """
 
-    def __init__(
-        self, protocol: ClientProtocol, url: str, *, single_node: bool = False, hosts: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, protocol: ClientProtocol, *, single_node: bool = False, hosts: tuple[str, ...] = ()) -> None:
         self._stays = single_node
         self._hosts = hosts
         self._complaints: set[str] = set()
         """The reported reasons for ignoring nodes, at most `MAX_COMPLAINTS`."""
         self._protocol = protocol
-        self._first = _Node(url, url)
-        self._nodes = {url: self._first}
+        self.url = protocol.url
+        """The URL that the user gave."""
+        self._first = _Node(self.url, self.url)
+        self._nodes = {self.url: self._first}
         """The known nodes, by the URL of the connection."""
         self._pairing: dict[str, _Node] = {}
         """The node that pairs a game, if it is known, by game."""
@@ -109,17 +108,13 @@ class NodeRouter:
 
     def protocol_for(self, url: str) -> NodeProtocol:
         """Return the `NodeProtocol` of the node at a URL. It handles the connection to this node."""
-        return NodeProtocol(self, self._nodes[url])
+        return NodeProtocol(self, self._nodes[url], self._protocol)
 
     def run_step(self, step: Callable[[], list[Effect]]) -> list[RoutedEffect]:
         """Call `step`, a function of the conversation. Return its effects, with each message assigned to the connection
         over which it is sent.
         """
         return self._route_effects(step())
-
-    def hello(self) -> messages.Hello:
-        """Return the first message of every connection."""
-        return self._protocol.hello()
 
     def receive(self, node: _Node, message: FromServer | None, now: float) -> list[RoutedEffect]:
         """Return the effects of a message that came from a node."""
@@ -212,7 +207,7 @@ class NodeRouter:
             return [self._protocol.make_error_line(str(fault)), *self.handle_failed_attempt(node)]
         if isinstance(fault, UsageFault):
             raise fault
-        return [self._protocol.make_error_line(str(fault)), Stop(1)]
+        return self._protocol.give_up(str(fault))
 
     def _end_seeks(self, node: _Node, why: str) -> list[RoutedEffect]:
         """Tell the conversation that a node's seeks are unavailable, so that it makes the seeks again."""
@@ -362,15 +357,17 @@ class NodeRouter:
 
 
 class NodeProtocol:
-    """The bot's side of the protocol for the connection to one node. It passes everything to the router."""
+    """The side of the client `client` for the connection to one node. It passes everything to the router."""
 
-    def __init__(self, nodes: NodeRouter, node: _Node) -> None:
+    def __init__(self, nodes: NodeRouter, node: _Node, client: ClientProtocol) -> None:
+        self.client = client
         self._nodes = nodes
         self._node = node
+        self._is_first = node.url == nodes.url
 
     def hello(self) -> messages.Hello:
         """Return the first message of the connection."""
-        return self._nodes.hello()
+        return self.client.hello()
 
     def receive(self, message: FromServer | None, now: float) -> list[RoutedEffect]:
         """Return the effects of a message that arrived at `now` (`time.monotonic()`)."""
@@ -383,6 +380,13 @@ class NodeProtocol:
     def describe_end(self, code: int) -> str:
         """Return in words how the connection ended: the arena's words if it gave a reason."""
         return self._nodes.describe_end(self._node, code)
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds without a connection after which the client gives up; None if it tries for ever, as it does to
+        connect to nodes other than the first.
+        """
+        return self.client.patience if self._is_first else None
 
     @property
     def is_other_connected(self) -> bool:

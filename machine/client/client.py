@@ -1,0 +1,81 @@
+"""A client of an arena: it adds sockets, a clock and a terminal to a conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from machine.client.client_protocol import Effect, PrintLine, Stop
+from machine.client.connection import NodeConnection
+from machine.client.nodes import CloseConnection, Connect, NodeRouter, RoutedEffect, SendTo
+from machine.client.timeouts import ClientTimeouts
+from machine.terminal import say
+
+
+class ClientBase(ABC):
+    """A client's connections to the nodes of an arena. The class sends messages, prints lines and stops the client;
+    subclasses carry out all other effects in `_perform_other`.
+    """
+
+    def __init__(self, nodes: NodeRouter, timeouts: ClientTimeouts, clock: Callable[[], float]) -> None:
+        self._timeouts = timeouts
+        self._clock = clock
+        self._nodes = nodes
+        self._first = self._connection_to(nodes.url)
+        self._others: dict[str, NodeConnection] = {}
+        """The connections to nodes other than the first, by URL."""
+        self._connection_tasks = asyncio.TaskGroup()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._exit_code: int | None = None
+
+    async def play(self) -> int:
+        """Connect, exchange messages and reconnect until the client stops. Return the exit code."""
+        self._loop = asyncio.get_running_loop()
+        try:
+            async with self._connection_tasks:
+                await self._first.run()
+        except BaseExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        assert self._exit_code is not None
+        return self._exit_code
+
+    def _perform(self, effects: Sequence[RoutedEffect]) -> None:
+        for effect in effects:
+            if isinstance(effect, SendTo):
+                connection = self._connection(effect.url)
+                if connection is not None:
+                    connection.send(effect.message)
+            elif isinstance(effect, Connect):
+                connection = self._connection_to(effect.url)
+                self._others[effect.url] = connection
+                if self._exit_code is None:
+                    self._connection_tasks.create_task(connection.run())
+            elif isinstance(effect, CloseConnection):
+                self._others.pop(effect.url).stop()
+            elif isinstance(effect, PrintLine):
+                say(effect.line, err=effect.is_error, flush=True)
+            elif isinstance(effect, Stop):
+                self._exit_code = effect.code
+                for connection in (self._first, *self._others.values()):
+                    connection.stop()
+            else:
+                self._perform_other(effect)
+
+    def _connection_to(self, url: str) -> NodeConnection:
+        return NodeConnection(url, self._nodes.protocol_for(url), self._perform, self._timeouts, self._clock)
+
+    def _connection(self, url: str) -> NodeConnection | None:
+        return self._first if url == self._nodes.url else self._others.get(url)
+
+    def _run_step(self, step: Callable[[], list[Effect]]) -> None:
+        self._perform(self._nodes.run_step(step))
+
+    @abstractmethod
+    def _perform_other(self, effect: RoutedEffect) -> None:
+        """Carry out an effect that concerns neither connections nor the terminal."""
+
+    @property
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        assert self._loop is not None, "play() has begun"
+        return self._loop
