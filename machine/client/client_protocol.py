@@ -59,6 +59,8 @@ class ClientProtocol(ABC):
     The client gives up after `patience` seconds without a connection; never if it is None.
     """
 
+    is_spectator = False
+    """True if the client has no seats and no token. Then it follows matches and listings on all nodes."""
     credential_option = "--token"
     """The option that gives the client's token, for messages."""
 
@@ -143,11 +145,10 @@ class ClientProtocol(ABC):
         text = f"{error.message} ({error.code})"
         if not self.connected and error.code in AUTH_ERROR_CODES:
             text += f"; choose another name with --name, or give the token with {self.credential_option} or ARENA_TOKEN"
-        line = self.make_error_line(text)
         if not error.fatal:
-            return self._on_error(error, line)
+            return self._on_error(error, self.make_error_line(text))
         self._close_reason = error.message
-        return [line, Stop(1)] if error.code in FATAL_CODES else []
+        return self.give_up(text) if error.code in FATAL_CODES else []
 
     def _on_turn(self, turn: messages.Turn, now: float) -> list[Effect]:
         return []

@@ -112,7 +112,8 @@ class NodeConnection:
         if self.down_since is None or self._protocol.is_other_connected:
             self.down_since = now
         if patience is not None and now - self.down_since >= patience:
-            self._perform(self._protocol.client.give_up(f"{reason}; gave up after {patience:g} s"))
+            gave_up = f"; gave up after {patience:g} s" if patience else ""
+            self._perform(self._protocol.client.give_up(reason + gave_up))
         elif not self._reported_at or now - self._reported_at >= self._timeouts.down_notice_interval_s:
             self._reported_at = now
             self._perform([self._protocol.client.make_error_line(f"{reason}; {activity}")])

@@ -1,14 +1,14 @@
 """Routing of messages if an arena has several nodes. A message from the client goes to one node's connection; messages
 from all nodes go to the client's one conversation.
 
-A seek goes to the node that pairs its game, once that node is known. A match is played on the node where it began. No
-sockets here.
+A seek goes to the node that pairs its game, once that node is known. A match is played, and watched, on the node where
+it began. No sockets here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from machine.client.client_protocol import STOPPING_CODES, ClientProtocol, Effect, PrintLine
 from machine.client.node_urls import MAX_NODES, find_refusal
@@ -28,8 +28,8 @@ matches. These tries take about five seconds."""
 MAX_COMPLAINTS = 4
 """The maximum number of reports on ignored nodes, so that a server cannot flood the terminal."""
 MAX_REDIRECTS = 4
-"""The maximum number of redirects that a seek follows without a delay. After more redirects, the nodes may be changing,
-so the seek is tried again later."""
+"""The maximum number of redirects that a request follows without a delay. After more redirects, the nodes may be
+changing, so a seek is tried again later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,7 @@ RoutedEffect = Effect
 
 @dataclass(slots=True)
 class _Node:
-    """A node that is or will be connected. `name` is the URL that the node calls its own; `waiting_seeks` are sent once
-    it is connected.
-    """
+    """A node that is or will be connected. `name` is the URL that the node calls its own."""
 
     url: str
     name: str
@@ -70,14 +68,20 @@ class _Node:
     merged: bool = False
     """True if this connection has just replaced another of the bot's connections to the same node."""
     failures: int = 0
-    waiting_seeks: list[messages.Seek] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class _RoutedSeek:
-    seek: messages.Seek
+class _Request:
+    """A seek or watch, and the node to which it is sent: at once, or when the node is connected."""
+
+    message: messages.Seek | messages.Watch
     node: _Node
     redirects: int = 0
+
+    @property
+    def key(self) -> str:
+        """The `ref` of the answers to this request."""
+        return self.message.id if isinstance(self.message, messages.Seek) else self.message.match
 
 
 class NodeRouter:
@@ -99,12 +103,12 @@ class NodeRouter:
         """The known nodes, by the URL of the connection."""
         self._pairing: dict[str, _Node] = {}
         """The node that pairs a game, if it is known, by game."""
-        self._seeks: dict[str, _RoutedSeek] = {}
-        """The open seeks, by the seek's id."""
+        self._requests: dict[str, _Request] = {}
+        """The open seeks by their ids, and the watched matches by theirs."""
         self._named_urls: list[str] = []
         """The URLs of nodes that the arena named last, to be tried when no known node can be reached."""
         self._matches: dict[str, str] = {}
-        """The name of the node on which a match is played, by match."""
+        """The name of the node on which a match is played, by match. A spectator's are those that nodes have listed."""
 
     def protocol_for(self, url: str) -> NodeProtocol:
         """Return the `NodeProtocol` of the node at a URL. It handles the connection to this node."""
@@ -124,16 +128,21 @@ class NodeRouter:
         if isinstance(message, messages.Error):
             if message.code == ELSEWHERE and message.url is not None:
                 return self._follow_redirect(message, message.url, now)
-            self._seeks.pop(message.ref or "", None)
+            self._requests.pop(message.ref or "", None)
         elif isinstance(message, messages.Unseeked):
-            self._seeks.pop(message.id, None)
+            self._requests.pop(message.id, None)
         elif isinstance(message, messages.Start) and message.seat is not None:
             self._matches[message.match] = node.name
-            self._seeks.pop(message.seek or "", None)
+            self._requests.pop(message.seek or "", None)
+        connecting: list[RoutedEffect] = []
+        if isinstance(message, messages.Listing) and self._protocol.is_spectator:
+            self._matches.update((listed.match, node.name) for listed in message.matches)
+            connecting = [effect for url in message.elsewhere for effect in self._connect(url)[1]]
         effects = self._route_effects(self._protocol.receive(message, now))
         if isinstance(message, messages.End):
             self._matches.pop(message.match, None)
-        return effects
+            self._requests.pop(message.match, None)
+        return connecting + effects
 
     def handle_lost(self, node: _Node, code: int) -> list[RoutedEffect]:
         """Return the effects of a lost connection. Seeks and matches on other connections continue."""
@@ -142,11 +151,9 @@ class NodeRouter:
         if code == SUPERSEDED and self._is_own_connection(node):
             code = ABNORMAL_CLOSURE
         if code in STOPPING_CODES or not any(other.is_connected for other in self._nodes.values()):
-            self._seeks.clear()
-            for other in self._nodes.values():
-                other.waiting_seeks.clear()
+            self._requests.clear()
             return self._route_effects(self._protocol.handle_lost(code))
-        return self._end_seeks(node, f"the connection to {node.url} was lost")
+        return self._end_requests(node, f"the connection to {node.url} was lost")
 
     def _is_own_connection(self, node: _Node) -> bool:
         """Return whether the newer connection that replaced this one may be the bot's own. Behind a proxy, the first
@@ -180,7 +187,7 @@ class NodeRouter:
             effects.append(CloseConnection(node.url))
         elif node is self._first and all(other.failures >= MAX_ATTEMPTS for other in self._nodes.values()):
             effects += self._try_another()
-        effects += self._end_seeks(node, f"{node.url} can't be reached")
+        effects += self._end_requests(node, f"{node.url} can't be reached")
         return effects + (self._free_slots() if node.failures == ATTEMPTS_BEFORE_FAILOVER else [])
 
     def _try_another(self) -> list[RoutedEffect]:
@@ -209,12 +216,17 @@ class NodeRouter:
             raise fault
         return self._protocol.give_up(str(fault))
 
-    def _end_seeks(self, node: _Node, why: str) -> list[RoutedEffect]:
-        """Tell the conversation that a node's seeks are unavailable, so that it makes the seeks again."""
-        node.waiting_seeks.clear()
+    def _end_requests(self, node: _Node, why: str) -> list[RoutedEffect]:
+        """Tell the conversation that a node's seeks are unavailable, so that it makes the seeks again. Ask another node
+        for the node's watched matches, which may have moved.
+        """
         effects: list[RoutedEffect] = []
-        for name in [name for name, sought in self._seeks.items() if sought.node is node]:
-            del self._seeks[name]
+        for name, sought in [(name, sought) for name, sought in self._requests.items() if sought.node is node]:
+            del self._requests[name]
+            if isinstance(sought.message, messages.Watch):
+                self._matches.pop(name, None)
+                effects += self._route_message(sought.message)
+                continue
             error = messages.Error(code=UNAVAILABLE, message=why, ref=name)
             effects += self._route_effects(self._protocol.receive(error, 0.0))
         return effects
@@ -242,10 +254,10 @@ class NodeRouter:
             connecting += self._connect(url)[1]
         if node is self._first:
             connecting += self._drop_duplicate()
-        waiting, node.waiting_seeks = node.waiting_seeks, []
+        waiting = [request.message for request in self._requests.values() if request.node is node]
         effects = self._free_slots() if was_gone else []
         effects += self._route_effects(self._protocol.receive(welcome, now))
-        return [*connecting, *effects, *(SendTo(node.url, seek) for seek in waiting)]
+        return [*connecting, *effects, *(SendTo(node.url, request) for request in waiting)]
 
     def _drop_duplicate(self) -> list[RoutedEffect]:
         """If another connection leads to the same node as the first URL, drop that connection."""
@@ -255,35 +267,39 @@ class NodeRouter:
         del self._nodes[twin.url]
         self._first.merged = True
         self._pairing = {game: self._first if at is twin else at for game, at in self._pairing.items()}
-        for sought in self._seeks.values():
+        for sought in self._requests.values():
             if sought.node is twin:
                 sought.node = self._first
-                self._first.waiting_seeks.append(sought.seek)
         return [CloseConnection(twin.url)]
 
     def _follow_redirect(self, error: messages.Error, url: str, now: float) -> list[RoutedEffect]:
-        """Connect to the node that a redirect names. If the redirect is for a seek, send the seek there. Otherwise a
-        match of the bot begins there, and connecting is enough.
+        """Connect to the node that a redirect names. If the redirect is for a request, send the request there.
+        Otherwise a match of the bot begins there, and connecting is enough.
         """
-        sought = self._seeks.get(error.ref or "")
+        sought = self._requests.get(error.ref or "")
         if sought is None:
             return [] if self._stays else self._connect(url)[1]
         sought.redirects += 1
         if self._stays or sought.redirects > MAX_REDIRECTS:
-            del self._seeks[sought.seek.id]
+            del self._requests[sought.key]
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
             effects = self._route_effects(self._protocol.receive(later, now))
             return [effect for effect in effects if not (self._stays and isinstance(effect, PrintLine))]
         place, effects = self._connect(url)
         if place is None:
-            del self._seeks[sought.seek.id]
+            del self._requests[sought.key]
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
             return effects + self._route_effects(self._protocol.receive(later, now))
-        sought.node = self._pairing[sought.seek.game] = place
-        return effects + self._send_seek(sought)
+        sought.node = place
+        if isinstance(sought.message, messages.Seek):
+            self._pairing[sought.message.game] = place
+        else:
+            self._matches[sought.key] = place.name
+        return effects + self._send_request(sought)
 
     def _refusal(self, url: str) -> str | None:
-        return find_refusal(url, self._first.url, self._hosts)
+        trusted = url if self._protocol.is_spectator else self._first.url  # a spectator has no token to protect
+        return find_refusal(url, trusted, self._hosts)
 
     def _connect(self, url: str) -> tuple[_Node | None, list[RoutedEffect]]:
         """Return the node at a URL (None if the bot does not connect to it) and the effects that connect to it."""
@@ -307,11 +323,8 @@ class NodeRouter:
         """
         return next((place for place in self._nodes.values() if url in (place.url, place.name)), None)
 
-    def _send_seek(self, seek: _RoutedSeek) -> list[RoutedEffect]:
-        if seek.node.is_connected:
-            return [SendTo(seek.node.url, seek.seek)]
-        seek.node.waiting_seeks.append(seek.seek)
-        return []
+    def _send_request(self, request: _Request) -> list[RoutedEffect]:
+        return [SendTo(request.node.url, request.message)] if request.node.is_connected else []
 
     def _route_effects(self, effects: Sequence[Effect]) -> list[RoutedEffect]:
         directed: list[RoutedEffect] = []
@@ -323,13 +336,20 @@ class NodeRouter:
         """Return the effects that send a message over the right connection. A message about a match is dropped if the
         match's node is not connected, because the seat repeats it later.
         """
-        if isinstance(message, messages.Seek):
-            place = self._pairing.get(message.game) or self._default_node()
-            self._seeks[message.id] = sought = _RoutedSeek(message, place)
-            return self._send_seek(sought)
+        if isinstance(message, (messages.Seek, messages.Watch)):
+            known = (
+                self._pairing.get(message.game)
+                if isinstance(message, messages.Seek)
+                else self._find_node(self._matches.get(message.match, ""))
+            )
+            request = _Request(message, known or self._default_node())
+            self._requests[request.key] = request
+            return self._send_request(request)
         if isinstance(message, messages.Unseek):
             return self._unseek(message)
-        if isinstance(message, messages.Warming):
+        if isinstance(message, messages.Warming) or (
+            isinstance(message, messages.List) and self._protocol.is_spectator
+        ):
             return [SendTo(place.url, message) for place in self._nodes.values() if place.is_connected]
         if isinstance(message, (messages.Ready, messages.Move, messages.Resign)):
             node = self._matches.get(message.match)
@@ -342,12 +362,11 @@ class NodeRouter:
         return [SendTo(place.url, message)] if place.is_connected else []
 
     def _unseek(self, message: messages.Unseek) -> list[RoutedEffect]:
-        sought = self._seeks.get(message.id)
+        sought = self._requests.get(message.id)
         place = self._default_node() if sought is None else sought.node
         if place.is_connected:
             return [SendTo(place.url, message)]
-        place.waiting_seeks = [seek for seek in place.waiting_seeks if seek.id != message.id]
-        self._seeks.pop(message.id, None)
+        self._requests.pop(message.id, None)
         return self._route_effects(self._protocol.receive(messages.Unseeked(id=message.id), 0.0))
 
     def _default_node(self) -> _Node:
