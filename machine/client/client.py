@@ -63,7 +63,7 @@ class ClientBase(ABC):
                 self._perform_other(effect)
 
     def _connection_to(self, url: str) -> NodeConnection:
-        return NodeConnection(url, self._nodes.protocol_for(url), self._perform, self._timeouts, self._clock)
+        return NodeConnection(self._nodes.node_at(url), self._nodes, self._perform, self._timeouts, self._clock)
 
     def _connection(self, url: str) -> NodeConnection | None:
         return self._first if url == self._nodes.url else self._others.get(url)

@@ -59,7 +59,7 @@ RoutedEffect = Effect
 
 
 @dataclass(slots=True)
-class _Node:
+class ArenaNode:
     """A node that is or will be connected. `name` is the URL that the node calls its own."""
 
     url: str
@@ -75,7 +75,7 @@ class _Request:
     """A seek or watch, and the node to which it is sent: at once, or when the node is connected."""
 
     message: messages.Seek | messages.Watch
-    node: _Node
+    node: ArenaNode
     redirects: int = 0
 
     @property
@@ -95,13 +95,13 @@ class NodeRouter:
         self._hosts = hosts
         self._complaints: set[str] = set()
         """The reported reasons for ignoring nodes, at most `MAX_COMPLAINTS`."""
-        self._protocol = protocol
+        self.protocol = protocol
         self.url = protocol.url
         """The URL that the user gave."""
-        self._first = _Node(self.url, self.url)
+        self._first = ArenaNode(self.url, self.url)
         self._nodes = {self.url: self._first}
         """The known nodes, by the URL of the connection."""
-        self._pairing: dict[str, _Node] = {}
+        self._pairing: dict[str, ArenaNode] = {}
         """The node that pairs a game, if it is known, by game."""
         self._requests: dict[str, _Request] = {}
         """The open seeks by their ids, and the watched matches by theirs."""
@@ -110,9 +110,15 @@ class NodeRouter:
         self._matches: dict[str, str] = {}
         """The name of the node on which a match is played, by match. A spectator's are those that nodes have listed."""
 
-    def protocol_for(self, url: str) -> NodeProtocol:
-        """Return the `NodeProtocol` of the node at a URL. It handles the connection to this node."""
-        return NodeProtocol(self, self._nodes[url], self._protocol)
+    def node_at(self, url: str) -> ArenaNode:
+        """Return the node of the connection to a URL. The methods for this connection take it."""
+        return self._nodes[url]
+
+    def patience_for(self, node: ArenaNode) -> float | None:
+        """Return the seconds without a connection after which the client gives up; None if it tries for ever, as it
+        does to connect to nodes other than the first.
+        """
+        return self.protocol.patience if node is self._first else None
 
     def run_step(self, step: Callable[[], list[Effect]]) -> list[RoutedEffect]:
         """Call `step`, a function of the conversation. Return its effects, with each message assigned to the connection
@@ -120,9 +126,9 @@ class NodeRouter:
         """
         return self._route_effects(step())
 
-    def receive(self, node: _Node, message: FromServer | None, now: float) -> list[RoutedEffect]:
-        """Return the effects of a message that came from a node."""
-        self._protocol.url = node.url
+    def receive(self, node: ArenaNode, message: FromServer | None, now: float) -> list[RoutedEffect]:
+        """Return the effects of a message that came from a node at `now` (`time.monotonic()`)."""
+        self.protocol.url = node.url
         if isinstance(message, messages.Welcome):
             return self._welcomed(node, message, now)
         if isinstance(message, messages.Error):
@@ -135,27 +141,27 @@ class NodeRouter:
             self._matches[message.match] = node.name
             self._requests.pop(message.seek or "", None)
         connecting: list[RoutedEffect] = []
-        if isinstance(message, messages.Listing) and self._protocol.is_spectator:
+        if isinstance(message, messages.Listing) and self.protocol.is_spectator:
             self._matches.update((listed.match, node.name) for listed in message.matches)
             connecting = [effect for url in message.elsewhere for effect in self._connect(url)[1]]
-        effects = self._route_effects(self._protocol.receive(message, now))
+        effects = self._route_effects(self.protocol.receive(message, now))
         if isinstance(message, messages.End):
             self._matches.pop(message.match, None)
             self._requests.pop(message.match, None)
         return connecting + effects
 
-    def handle_lost(self, node: _Node, code: int) -> list[RoutedEffect]:
+    def handle_lost(self, node: ArenaNode, code: int) -> list[RoutedEffect]:
         """Return the effects of a lost connection. Seeks and matches on other connections continue."""
-        self._protocol.url = node.url
+        self.protocol.url = node.url
         node.is_connected = False
         if code == SUPERSEDED and self._is_own_connection(node):
             code = ABNORMAL_CLOSURE
         if code in STOPPING_CODES or not any(other.is_connected for other in self._nodes.values()):
             self._requests.clear()
-            return self._route_effects(self._protocol.handle_lost(code))
+            return self._route_effects(self.protocol.handle_lost(code))
         return self._end_requests(node, f"the connection to {node.url} was lost")
 
-    def _is_own_connection(self, node: _Node) -> bool:
+    def _is_own_connection(self, node: ArenaNode) -> bool:
         """Return whether the newer connection that replaced this one may be the bot's own. Behind a proxy, the first
         URL may lead to any node, so the bot may connect to a node twice.
         """
@@ -163,19 +169,19 @@ class NodeRouter:
         first_comes = node is not self._first and not self._first.is_connected
         return first_comes or merged or self._find_duplicate(node) is not None
 
-    def _find_duplicate(self, node: _Node) -> _Node | None:
+    def _find_duplicate(self, node: ArenaNode) -> ArenaNode | None:
         return next((other for other in self._nodes.values() if other is not node and other.name == node.name), None)
 
-    def is_other_connected(self, node: _Node) -> bool:
+    def is_other_connected(self, node: ArenaNode) -> bool:
         """Return whether a connection other than this one is open."""
         return any(other.is_connected for other in self._nodes.values() if other is not node)
 
-    def describe_end(self, node: _Node, code: int) -> str:
+    def describe_end(self, node: ArenaNode, code: int) -> str:
         """Return in words how a connection ended: the arena's words if it gave a reason."""
-        self._protocol.url = node.url
-        return self._protocol.describe_end(code)
+        self.protocol.url = node.url
+        return self.protocol.describe_end(code)
 
-    def handle_failed_attempt(self, node: _Node) -> list[RoutedEffect]:
+    def handle_failed_attempt(self, node: ArenaNode) -> list[RoutedEffect]:
         """Count another failed try to connect. After `MAX_ATTEMPTS`, requests for this node go to other nodes."""
         node.failures += 1
         if node.failures < MAX_ATTEMPTS:
@@ -202,21 +208,21 @@ class NodeRouter:
         """Free the slots of matches on nodes that are unreachable for long. Other matches can then use them."""
         gone = {place.name for place in self._nodes.values() if place.failures >= ATTEMPTS_BEFORE_FAILOVER}
         return self._route_effects(
-            self._protocol.set_unreachable({match for match, node in self._matches.items() if node in gone})
+            self.protocol.set_unreachable({match for match, node in self._matches.items() if node in gone})
         )
 
-    def handle_refusal(self, node: _Node, fault: Fault) -> list[RoutedEffect]:
+    def handle_refusal(self, node: ArenaNode, fault: Fault) -> list[RoutedEffect]:
         """Handle `fault`, with which a node refuses the connection for good. If the node is the first one, stop the
         bot, or raise `fault` if the node's URL is invalid. Any other node is treated as unreachable.
         """
         if node is not self._first:
             node.failures = max(node.failures, MAX_ATTEMPTS)
-            return [self._protocol.make_error_line(str(fault)), *self.handle_failed_attempt(node)]
+            return [self.protocol.make_error_line(str(fault)), *self.handle_failed_attempt(node)]
         if isinstance(fault, UsageFault):
             raise fault
-        return self._protocol.give_up(str(fault))
+        return self.protocol.give_up(str(fault))
 
-    def _end_requests(self, node: _Node, why: str) -> list[RoutedEffect]:
+    def _end_requests(self, node: ArenaNode, why: str) -> list[RoutedEffect]:
         """Tell the conversation that a node's seeks are unavailable, so that it makes the seeks again. Ask another node
         for the node's watched matches, which may have moved.
         """
@@ -228,22 +234,22 @@ class NodeRouter:
                 effects += self._route_message(sought.message)
                 continue
             error = messages.Error(code=UNAVAILABLE, message=why, ref=name)
-            effects += self._route_effects(self._protocol.receive(error, 0.0))
+            effects += self._route_effects(self.protocol.receive(error, 0.0))
         return effects
 
-    def _welcomed(self, node: _Node, welcome: messages.Welcome, now: float) -> list[RoutedEffect]:
+    def _welcomed(self, node: ArenaNode, welcome: messages.Welcome, now: float) -> list[RoutedEffect]:
         """Handle the welcome on a new connection. Matches on other known nodes are assumed to continue."""
         was_gone = node.failures >= ATTEMPTS_BEFORE_FAILOVER
         node.is_connected, node.failures, node.name = True, 0, welcome.url or node.url
         going_on = {other.name for other in self._nodes.values() if other.is_connected} | {*welcome.elsewhere}
         self._matches.update(dict.fromkeys(welcome.resumed, node.name))
-        self._protocol.matches_elsewhere = {
+        self.protocol.matches_elsewhere = {
             match for match, name in self._matches.items() if name != node.name and name in going_on
         }
         self._matches = {
             match: name
             for match, name in self._matches.items()
-            if match in self._protocol.matches_elsewhere or match in welcome.resumed
+            if match in self.protocol.matches_elsewhere or match in welcome.resumed
         }
         self._named_urls = (
             [] if self._stays else [url for url in welcome.nodes if self._refusal(url) is None][:MAX_NODES]
@@ -256,7 +262,7 @@ class NodeRouter:
             connecting += self._drop_duplicate()
         waiting = [request.message for request in self._requests.values() if request.node is node]
         effects = self._free_slots() if was_gone else []
-        effects += self._route_effects(self._protocol.receive(welcome, now))
+        effects += self._route_effects(self.protocol.receive(welcome, now))
         return [*connecting, *effects, *(SendTo(node.url, request) for request in waiting)]
 
     def _drop_duplicate(self) -> list[RoutedEffect]:
@@ -283,13 +289,13 @@ class NodeRouter:
         if self._stays or sought.redirects > MAX_REDIRECTS:
             del self._requests[sought.key]
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
-            effects = self._route_effects(self._protocol.receive(later, now))
+            effects = self._route_effects(self.protocol.receive(later, now))
             return [effect for effect in effects if not (self._stays and isinstance(effect, PrintLine))]
         place, effects = self._connect(url)
         if place is None:
             del self._requests[sought.key]
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
-            return effects + self._route_effects(self._protocol.receive(later, now))
+            return effects + self._route_effects(self.protocol.receive(later, now))
         sought.node = place
         if isinstance(sought.message, messages.Seek):
             self._pairing[sought.message.game] = place
@@ -298,10 +304,10 @@ class NodeRouter:
         return effects + self._send_request(sought)
 
     def _refusal(self, url: str) -> str | None:
-        trusted = url if self._protocol.is_spectator else self._first.url  # a spectator has no token to protect
+        trusted = url if self.protocol.is_spectator else self._first.url  # a spectator has no token to protect
         return find_refusal(url, trusted, self._hosts)
 
-    def _connect(self, url: str) -> tuple[_Node | None, list[RoutedEffect]]:
+    def _connect(self, url: str) -> tuple[ArenaNode | None, list[RoutedEffect]]:
         """Return the node at a URL (None if the bot does not connect to it) and the effects that connect to it."""
         place = self._find_node(url)
         if place is not None:
@@ -313,11 +319,11 @@ class NodeRouter:
             if why in self._complaints or len(self._complaints) >= MAX_COMPLAINTS:
                 return None, []
             self._complaints.add(why)
-            return None, [self._protocol.make_error_line(f"a node of the arena is ignored: {why}")]
-        self._nodes[url] = place = _Node(url, url)
+            return None, [self.protocol.make_error_line(f"a node of the arena is ignored: {why}")]
+        self._nodes[url] = place = ArenaNode(url, url)
         return place, [Connect(url)]
 
-    def _find_node(self, url: str) -> _Node | None:
+    def _find_node(self, url: str) -> ArenaNode | None:
         """Return the node at this URL; None if there is none. The URL may be that of the connection, or the one that
         the node calls its own.
         """
@@ -347,9 +353,7 @@ class NodeRouter:
             return self._send_request(request)
         if isinstance(message, messages.Unseek):
             return self._unseek(message)
-        if isinstance(message, messages.Warming) or (
-            isinstance(message, messages.List) and self._protocol.is_spectator
-        ):
+        if isinstance(message, messages.Warming) or (isinstance(message, messages.List) and self.protocol.is_spectator):
             return [SendTo(place.url, message) for place in self._nodes.values() if place.is_connected]
         if isinstance(message, (messages.Ready, messages.Move, messages.Resign)):
             node = self._matches.get(message.match)
@@ -367,57 +371,9 @@ class NodeRouter:
         if place.is_connected:
             return [SendTo(place.url, message)]
         self._requests.pop(message.id, None)
-        return self._route_effects(self._protocol.receive(messages.Unseeked(id=message.id), 0.0))
+        return self._route_effects(self.protocol.receive(messages.Unseeked(id=message.id), 0.0))
 
-    def _default_node(self) -> _Node:
+    def _default_node(self) -> ArenaNode:
         """Return the first node if it is connected, else another node that is connected, if there is one."""
         up = [place for place in self._nodes.values() if place.is_connected]
         return self._first if self._first.is_connected or not up else up[0]
-
-
-class NodeProtocol:
-    """The side of the client `client` for the connection to one node. It passes everything to the router."""
-
-    def __init__(self, nodes: NodeRouter, node: _Node, client: ClientProtocol) -> None:
-        self.client = client
-        self._nodes = nodes
-        self._node = node
-        self._is_first = node.url == nodes.url
-
-    def hello(self) -> messages.Hello:
-        """Return the first message of the connection."""
-        return self.client.hello()
-
-    def receive(self, message: FromServer | None, now: float) -> list[RoutedEffect]:
-        """Return the effects of a message that arrived at `now` (`time.monotonic()`)."""
-        return self._nodes.receive(self._node, message, now)
-
-    def handle_lost(self, code: int) -> list[RoutedEffect]:
-        """Handle the end of this connection, with the close code `code`. Return the effects."""
-        return self._nodes.handle_lost(self._node, code)
-
-    def describe_end(self, code: int) -> str:
-        """Return in words how the connection ended: the arena's words if it gave a reason."""
-        return self._nodes.describe_end(self._node, code)
-
-    @property
-    def patience(self) -> float | None:
-        """Seconds without a connection after which the client gives up; None if it tries for ever, as it does to
-        connect to nodes other than the first.
-        """
-        return self.client.patience if self._is_first else None
-
-    @property
-    def is_other_connected(self) -> bool:
-        """True if another connection is open."""
-        return self._nodes.is_other_connected(self._node)
-
-    def handle_refusal(self, fault: Fault) -> list[RoutedEffect]:
-        """Handle a connection that is refused for good, and return the effects. Raise `fault` if the URL is invalid and
-        is the one that the user gave.
-        """
-        return self._nodes.handle_refusal(self._node, fault)
-
-    def handle_failed_attempt(self) -> list[RoutedEffect]:
-        """Return the effects of a failed try to connect."""
-        return self._nodes.handle_failed_attempt(self._node)

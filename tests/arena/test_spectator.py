@@ -8,7 +8,7 @@ import pytest
 
 from arena.commands.watch import POLL_INTERVAL_S, RECONNECT_TIMEOUT_S, Show, SpectatorProtocol
 from machine.client.client_protocol import PrintLine, ScheduleListing, Stop
-from machine.client.nodes import MAX_ATTEMPTS, MAX_REDIRECTS, Connect, NodeProtocol, NodeRouter, SendTo
+from machine.client.nodes import MAX_ATTEMPTS, MAX_REDIRECTS, ArenaNode, Connect, NodeRouter, SendTo
 from protocol import messages
 from protocol.close_codes import RESTARTING
 from protocol.errors import UsageFault
@@ -37,17 +37,23 @@ class Watching:
     def __init__(self, named: str | None = None, *, follow: bool = False) -> None:
         self.protocol = SpectatorProtocol(A, named, follow=follow)
         self.nodes = NodeRouter(self.protocol)
-        self.talks: dict[str, NodeProtocol] = {A: self.nodes.protocol_for(A)}
+        self.talks: dict[str, ArenaNode] = {A: self.nodes.node_at(A)}
 
     def welcome(self, url: str = A) -> list[Any]:
-        self.talks[url].hello()
+        self.protocol.hello()
         limits = Limits(max_message=1, strikes=3, slots=1)
         return self.hear(messages.Welcome(games=["nim"], limits=limits, resumed=[], url=url), url)
 
     def hear(self, message: FromServer, url: str = A) -> list[Any]:
-        effects = self.talks[url].receive(message, 0.0)
-        self.talks.update((it.url, self.nodes.protocol_for(it.url)) for it in effects if isinstance(it, Connect))
+        effects = self.nodes.receive(self.talks[url], message, 0.0)
+        self.talks.update((it.url, self.nodes.node_at(it.url)) for it in effects if isinstance(it, Connect))
         return effects
+
+    def lose(self, url: str, code: int = 1006) -> list[Any]:
+        return self.nodes.handle_lost(self.talks[url], code)
+
+    def fail(self, url: str) -> list[Any]:
+        return self.nodes.handle_failed_attempt(self.talks[url])
 
 
 def listing(*matches: str, bots: tuple[str, ...] = (), elsewhere: str = B) -> Listing:
@@ -122,24 +128,24 @@ def test_a_match_that_was_shown_and_is_gone_ends_the_spectator_with_advice() -> 
 
 
 def test_who_loses_the_node_of_its_match_asks_another_until_that_node_is_back(roaming: Watching) -> None:
-    assert roaming.talks[B].handle_lost(1006) == [WATCH_A]
+    assert roaming.lose(B) == [WATCH_A]
     assert roaming.hear(moved(B)) == []
-    asked = [roaming.talks[B].handle_failed_attempt() for _ in range(MAX_ATTEMPTS)]
+    asked = [roaming.fail(B) for _ in range(MAX_ATTEMPTS)]
     assert asked == [[]] * (MAX_ATTEMPTS - 1) + [[WATCH_A]]
     for _ in range(2 * MAX_REDIRECTS):
         assert roaming.hear(moved(B)) == []
-        assert roaming.talks[B].handle_failed_attempt() == [WATCH_A]
+        assert roaming.fail(B) == [WATCH_A]
     assert roaming.hear(moved(B)) == []
     assert roaming.welcome(B) == [WATCH_B]
 
 
 def test_a_match_is_watched_again_when_its_connection_is_back() -> None:
     watching = Watching("m-1")
-    assert watching.talks[A].patience == 0
+    assert watching.nodes.patience_for(watching.talks[A]) == 0
     watching.welcome()
-    assert watching.talks[A].handle_lost(RESTARTING) == []
-    assert watching.talks[A].describe_end(RESTARTING) == f"the arena at {A} was stopped or restarts"
-    assert watching.talks[A].patience == RECONNECT_TIMEOUT_S
+    assert watching.lose(A, RESTARTING) == []
+    assert watching.nodes.describe_end(watching.talks[A], RESTARTING) == f"the arena at {A} was stopped or restarts"
+    assert watching.nodes.patience_for(watching.talks[A]) == RECONNECT_TIMEOUT_S
     assert watching.welcome() == [WATCH_A]
 
 
@@ -151,7 +157,7 @@ def test_a_connection_that_is_lost_while_nothing_is_watched_ends_the_spectator(i
     else:
         told = "says: too many connections"
         watching.hear(Error(code="rate_limited", message="too many connections", fatal=True))
-    assert watching.talks[A].handle_lost(1013) == [Stop(1)]
+    assert watching.lose(A, 1013) == [Stop(1)]
     assert str(watching.protocol.fault) == f"the arena at {A} {told}"
 
 
