@@ -103,7 +103,6 @@ class SpectatorProtocol(ClientProtocol):
         return Hello(client="arena watch")
 
     def request_listing(self) -> list[Effect]:
-        """Request listings of all nodes when a `ScheduleListing` is due, unless a match is watched meanwhile."""
         self._is_polling = False
         return [] if self._match is not None else [List()]
 
@@ -193,22 +192,19 @@ class SpectatorClient(ClientBase):
     """A spectator's connections to the nodes of an arena, and the display of the match."""
 
     def __init__(self, protocol: SpectatorProtocol) -> None:
-        self._protocol = protocol
         self._display: MatchDisplay | None = None
         timeouts = scale_timeouts(ClientTimeouts(max_retry_delay_s=POLL_INTERVAL_S))
         super().__init__(NodeRouter(protocol), timeouts, time.monotonic)
 
     def _perform_other(self, effect: RoutedEffect) -> None:
-        if isinstance(effect, ScheduleListing):
-            self._running_loop.call_later(effect.seconds, self._run_step, self._protocol.request_listing)
-        elif isinstance(effect, Show):
-            message = effect.message
-            if isinstance(message, Start):
-                self._display = MatchDisplay(message)
-            elif self._display is not None and isinstance(message, Turn):
-                self._display.show_turn(message)
-            elif self._display is not None and isinstance(message, End):
-                self._display.show_end(message)
+        assert isinstance(effect, Show)
+        message = effect.message
+        if isinstance(message, Start):
+            self._display = MatchDisplay(message)
+        elif self._display is not None and isinstance(message, Turn):
+            self._display.show_turn(message)
+        elif self._display is not None and isinstance(message, End):
+            self._display.show_end(message)
 
 
 class MatchDisplay:

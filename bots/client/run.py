@@ -25,7 +25,7 @@ from bots.client.warm_up import warm_up
 from bots.client.worker_threads import Choose, Conclude, Prepare, WorkerThreads, WorkResult, format_place
 from machine import event_loop, standard_streams
 from machine.client.client import ClientBase
-from machine.client.client_protocol import Effect, PrintLine, ScheduleListing
+from machine.client.client_protocol import Effect, PrintLine
 from machine.client.nodes import NodeRouter, RoutedEffect
 from machine.client.timeouts import ClientTimeouts
 from machine.subprocesses import keep_private
@@ -185,8 +185,6 @@ class Client(ClientBase):
             self._running_loop.call_later(
                 effect.seconds, self._run_step, partial(self._conversation.retry_seek, effect.game)
             )
-        elif isinstance(effect, ScheduleListing):
-            self._running_loop.call_later(effect.seconds, self._run_step, self._conversation.request_listing)
         elif isinstance(effect, WarmUp):
             threading.Thread(target=self._warm_up, args=(effect.game,), daemon=True).start()
 

@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from machine.client.client_protocol import Effect, PrintLine, Stop
+from machine.client.client_protocol import Effect, PrintLine, ScheduleListing, Stop
 from machine.client.connection import NodeConnection
 from machine.client.nodes import CloseConnection, Connect, NodeRouter, RoutedEffect, SendTo
 from machine.client.timeouts import ClientTimeouts
@@ -55,6 +55,8 @@ class ClientBase(ABC):
                 self._others.pop(effect.url).stop()
             elif isinstance(effect, PrintLine):
                 say(effect.line, err=effect.is_error, flush=True)
+            elif isinstance(effect, ScheduleListing):
+                self._running_loop.call_later(effect.seconds, self._run_step, self._nodes.protocol.request_listing)
             elif isinstance(effect, Stop):
                 self._exit_code = effect.code
                 for connection in (self._first, *self._others.values()):

@@ -37,7 +37,7 @@ class PrintLine:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleListing:
-    """An effect: request a listing after these seconds."""
+    """An effect: call `ClientProtocol.request_listing` after these seconds."""
 
     seconds: float
 
@@ -124,6 +124,10 @@ class ClientProtocol(ABC):
     def give_up(self, reason: str) -> list[Effect]:
         """Return the effects that end the client, because it cannot play for this reason."""
         return [self.make_error_line(reason), Stop(1)]
+
+    def request_listing(self) -> list[Effect]:
+        """Return the effects of a `ScheduleListing` that is due."""
+        return [messages.List()]
 
     def set_unreachable(self, matches: set[str]) -> list[Effect]:
         """Return the effects of these matches becoming unreachable. Other matches may take their slots."""

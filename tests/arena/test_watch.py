@@ -20,7 +20,7 @@ from arena.operator.client import NoServer
 from commands import call
 from in_process import hosting
 from processes import serving
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import ArenaFault
 from timeouts import WITHIN
 
 
@@ -94,12 +94,6 @@ async def test_with_nothing_under_way_it_says_what_it_waits_for(
     await served.arena.close()
     with pytest.raises(ArenaFault, match=r"was stopped or restarts|no arena answers"):
         await watching
-
-
-async def test_of_a_match_that_is_over_it_says_how_to_see_it(serve: Any) -> None:
-    served = await serve()
-    with pytest.raises(UsageFault, match="no match 'm-1' is under way: if it is over, `arena replay show m-1"):
-        await _watch(f"ws://127.0.0.1:{served.port}", "m-1", follow=False)
 
 
 async def test_it_finds_the_server_of_the_data_folder(tmp_path: Path) -> None:

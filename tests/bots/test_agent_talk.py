@@ -11,7 +11,6 @@ from bots.agents.talk import AgentProtocol
 from bots.client.bot import Choice
 from machine.client.client_protocol import PrintLine, Stop
 from protocol import messages
-from protocol.close_codes import SUPERSEDED
 from protocol.messages import Event
 
 MOVE = {"heap": 0, "take": 1}
@@ -82,24 +81,12 @@ def test_a_match_that_ended_without_a_connection_is_over(protocol: AgentProtocol
     )
 
 
-def test_a_match_under_way_is_awaited_from_the_welcome_to_its_start(script: Any) -> None:
-    protocol = AgentProtocol("mine", "secret-of-sixteen", "ws://arena", "seed")
-    protocol.receive(script.welcome("m-1"), 0)
-    assert protocol.awaited == {"m-1"}
-    protocol.receive(script.start(resumed=True), 0)
-    assert protocol.awaited == set()
-
-
 def test_a_seek_ends_with_the_connection(script: Any) -> None:
     protocol = AgentProtocol("mine", "secret-of-sixteen", "ws://arena", "seed")
     protocol.receive(script.welcome(), 0)
     protocol.seek_match("nim", {}, rated=True, opponent=None, slow=False)
     protocol.handle_lost(1006)
     assert (protocol.seek, protocol.seek_refusal) == (None, "the connection to the arena was lost: seek again")
-
-
-def test_who_was_replaced_by_another_connection_stops(protocol: AgentProtocol) -> None:
-    assert Stop(1) in protocol.handle_lost(SUPERSEDED)
 
 
 def test_the_clock_of_who_is_to_move_runs(protocol: AgentProtocol) -> None:
