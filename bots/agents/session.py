@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from bots.agents.talk import AgentProtocol
 from bots.client.settings import Settings
 from machine.client.client import ClientBase
-from machine.client.client_protocol import Effect, PrintLine, Stop
+from machine.client.client_protocol import PrintLine, Stop
 from machine.client.nodes import NodeRouter, RoutedEffect
 from machine.client.timeouts import ClientTimeouts
 from machine.timeouts import scale_timeouts
@@ -42,10 +42,6 @@ class AgentSession(ClientBase):
         """True once all matches in progress are known, or once connecting has failed, for the reason in `status`."""
         here = self.protocol.connected and not self.protocol.awaited
         return here or self.is_refused or self._first.down_since is not None
-
-    def perform(self, effects: Sequence[Effect]) -> None:
-        """Carry out the effects of what the agent has decided through a tool, such as messages to send."""
-        self._run_step(lambda: [*effects])
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Wait until `condition` holds, for at most `timeout_s` seconds. Return whether it holds."""
@@ -79,6 +75,3 @@ class AgentSession(ClientBase):
         super()._perform(effects)
         news, self._changed = self._changed, asyncio.Event()
         news.set()
-
-    def _perform_other(self, effect: RoutedEffect) -> None:
-        raise AssertionError(f"{effect} is nothing that an agent has to do")

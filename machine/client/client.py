@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from machine.client.client_protocol import Effect, PrintLine, ScheduleListing, Stop
@@ -13,9 +12,9 @@ from machine.client.timeouts import ClientTimeouts
 from machine.terminal import say
 
 
-class ClientBase(ABC):
+class ClientBase:
     """A client's connections to the nodes of an arena. The class sends messages, prints lines and stops the client;
-    subclasses carry out all other effects in `_perform_other`.
+    subclasses carry out effects of their own in `_perform_other`.
     """
 
     def __init__(self, nodes: NodeRouter, timeouts: ClientTimeouts, clock: Callable[[], float]) -> None:
@@ -39,6 +38,10 @@ class ClientBase(ABC):
             raise failed.exceptions[0] from None
         assert self._exit_code is not None
         return self._exit_code
+
+    def perform(self, effects: Sequence[Effect]) -> None:
+        """Carry out effects of the conversation that follow from no message, such as messages to send."""
+        self._run_step(lambda: [*effects])
 
     def _perform(self, effects: Sequence[RoutedEffect]) -> None:
         for effect in effects:
@@ -73,9 +76,9 @@ class ClientBase(ABC):
     def _run_step(self, step: Callable[[], list[Effect]]) -> None:
         self._perform(self._nodes.run_step(step))
 
-    @abstractmethod
     def _perform_other(self, effect: RoutedEffect) -> None:
         """Carry out an effect that concerns neither connections nor the terminal."""
+        raise AssertionError(f"{effect} is nothing that this client does")
 
     @property
     def _running_loop(self) -> asyncio.AbstractEventLoop:
