@@ -22,8 +22,8 @@ class ClientBase:
         self._clock = clock
         self._nodes = nodes
         self._first = self._connection_to(nodes.url)
-        self._others: dict[str, NodeConnection] = {}
-        """The connections to nodes other than the first, by URL."""
+        self._connections = {nodes.url: self._first}
+        """The connections to nodes, by URL."""
         self._connection_tasks = asyncio.TaskGroup()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._exit_code: int | None = None
@@ -46,32 +46,27 @@ class ClientBase:
     def _perform(self, effects: Sequence[RoutedEffect]) -> None:
         for effect in effects:
             if isinstance(effect, SendTo):
-                connection = self._connection(effect.url)
-                if connection is not None:
-                    connection.send(effect.message)
+                if effect.url in self._connections:
+                    self._connections[effect.url].send(effect.message)
             elif isinstance(effect, Connect):
-                connection = self._connection_to(effect.url)
-                self._others[effect.url] = connection
+                connection = self._connections[effect.url] = self._connection_to(effect.url)
                 if self._exit_code is None:
                     self._connection_tasks.create_task(connection.run())
             elif isinstance(effect, CloseConnection):
-                self._others.pop(effect.url).stop()
+                self._connections.pop(effect.url).stop()
             elif isinstance(effect, PrintLine):
                 say(effect.line, err=effect.is_error, flush=True)
             elif isinstance(effect, ScheduleListing):
                 self._running_loop.call_later(effect.seconds, self._run_step, self._nodes.protocol.request_listing)
             elif isinstance(effect, Stop):
                 self._exit_code = effect.code
-                for connection in (self._first, *self._others.values()):
+                for connection in self._connections.values():
                     connection.stop()
             else:
                 self._perform_other(effect)
 
     def _connection_to(self, url: str) -> NodeConnection:
         return NodeConnection(self._nodes.node_at(url), self._nodes, self._perform, self._timeouts, self._clock)
-
-    def _connection(self, url: str) -> NodeConnection | None:
-        return self._first if url == self._nodes.url else self._others.get(url)
 
     def _run_step(self, step: Callable[[], list[Effect]]) -> None:
         self._perform(self._nodes.run_step(step))

@@ -114,7 +114,9 @@ class NodeConnection:
         if patience is not None and now - self.down_since >= patience:
             gave_up = f"; gave up after {patience:g} s" if patience else ""
             self._perform(self._nodes.protocol.give_up(reason + gave_up))
-        elif not self._reported_at or now - self._reported_at >= self._timeouts.down_notice_interval_s:
+        elif self._nodes.is_reported(self._node) and (
+            not self._reported_at or now - self._reported_at >= self._timeouts.down_notice_interval_s
+        ):
             self._reported_at = now
             self._perform([self._nodes.protocol.make_error_line(f"{reason}; {activity}")])
 

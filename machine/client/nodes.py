@@ -58,7 +58,7 @@ RoutedEffect = Effect
 """An effect for the client to carry out. Messages are in a `SendTo`, which names the connection."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ArenaNode:
     """A node that is or will be connected. `name` is the URL that the node calls its own."""
 
@@ -119,6 +119,13 @@ class NodeRouter:
         does to connect to nodes other than the first.
         """
         return self.protocol.patience if node is self._first else None
+
+    def is_reported(self, node: ArenaNode) -> bool:
+        """Return whether the user has to know that a node cannot be reached. A spectator asks all nodes for matches,
+        but needs only the first one and that of the match which it watches.
+        """
+        needed = (self._first, *(request.node for request in self._requests.values()))
+        return not self.protocol.is_spectator or node in needed
 
     def run_step(self, step: Callable[[], list[Effect]]) -> list[RoutedEffect]:
         """Call `step`, a function of the conversation. Return its effects, with each message assigned to the connection
@@ -217,7 +224,8 @@ class NodeRouter:
         """
         if node is not self._first:
             node.failures = max(node.failures, MAX_ATTEMPTS)
-            return [self.protocol.make_error_line(str(fault)), *self.handle_failed_attempt(node)]
+            told = [self.protocol.make_error_line(str(fault))] if self.is_reported(node) else []
+            return [*told, *self.handle_failed_attempt(node)]
         if isinstance(fault, UsageFault):
             raise fault
         return self.protocol.give_up(str(fault))

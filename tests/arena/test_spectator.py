@@ -8,7 +8,8 @@ import pytest
 
 from arena.commands.watch import POLL_INTERVAL_S, RECONNECT_TIMEOUT_S, Show, SpectatorProtocol
 from machine.client.client_protocol import PrintLine, ScheduleListing, Stop
-from machine.client.nodes import MAX_ATTEMPTS, MAX_REDIRECTS, ArenaNode, Connect, NodeRouter, SendTo
+from machine.client.connecting import ArenaRefused
+from machine.client.nodes import MAX_ATTEMPTS, MAX_REDIRECTS, ArenaNode, CloseConnection, Connect, NodeRouter, SendTo
 from protocol import messages
 from protocol.close_codes import RESTARTING
 from protocol.errors import UsageFault
@@ -100,6 +101,16 @@ def test_while_no_match_is_under_way_all_nodes_are_asked_again_and_the_wait_is_t
     assert watching.hear(listing(bots=("ann",))) == [later]
     assert watching.hear(listing("m-1", elsewhere=A), B) == [WATCH_B]
     assert watching.nodes.run_step(watching.protocol.request_listing) == []
+
+
+def test_only_of_the_first_node_and_that_of_its_match_a_spectator_is_told_that_they_are_away(roaming: Watching) -> None:
+    assert [roaming.nodes.is_reported(roaming.talks[url]) for url in (A, B)] == [True, True]
+    waiting = Watching()
+    waiting.welcome()
+    waiting.hear(listing())
+    assert [waiting.nodes.is_reported(waiting.talks[url]) for url in (A, B)] == [True, False]
+    gone = waiting.nodes.handle_refusal(waiting.talks[B], ArenaRefused("HTTP 404"))
+    assert gone == [CloseConnection(B)]
 
 
 def test_the_wait_is_told_although_another_node_does_not_answer() -> None:
