@@ -36,8 +36,7 @@ from bots.client.run import Client
 from bots.client.settings import merge_settings
 from commands import Done, call
 from machine import event_loop
-from machine.client.client_protocol import PrintLine
-from machine.client.nodes import RoutedEffect
+from machine.client.client_protocol import Effect, PrintLine
 from machine.log_output import TextLines
 from machine.timeouts import FACTOR_VARIABLE
 from patience import PATIENT_CLIENT
@@ -174,7 +173,7 @@ class _Client(Client):
         super().__init__(*given)
 
     def _perform(self, effects: Any) -> None:
-        rest: list[RoutedEffect] = []
+        rest: list[Effect] = []
         for effect in effects:
             if isinstance(effect, PrintLine):
                 self.said.append(effect.line)

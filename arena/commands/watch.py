@@ -17,7 +17,7 @@ from arena.operator.client import no_server
 from arena.replay.transcript import describe_line
 from machine.client.client import ClientBase
 from machine.client.client_protocol import ClientProtocol, Effect, PrintLine, ScheduleListing, Stop
-from machine.client.nodes import NodeRouter, RoutedEffect
+from machine.client.nodes import NodeRouter
 from machine.client.timeouts import ClientTimeouts
 from machine.host_names import split_address
 from machine.terminal import say
@@ -196,7 +196,7 @@ class SpectatorClient(ClientBase):
         timeouts = scale_timeouts(ClientTimeouts(max_retry_delay_s=POLL_INTERVAL_S))
         super().__init__(NodeRouter(protocol), timeouts, time.monotonic)
 
-    def _perform_other(self, effect: RoutedEffect) -> None:
+    def _perform_other(self, effect: Effect) -> None:
         assert isinstance(effect, Show)
         message = effect.message
         if isinstance(message, Start):

@@ -28,7 +28,7 @@ from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash, wait_for_exit
 from machine.client.client import ClientBase
 from machine.client.client_protocol import ClientProtocol, Effect, PrintLine
-from machine.client.nodes import NodeRouter, RoutedEffect
+from machine.client.nodes import NodeRouter
 from machine.client.timeouts import ClientTimeouts
 from machine.timeouts import FACTOR_VARIABLE
 from protocol import bot_launch
@@ -181,7 +181,7 @@ class Opponent(ClientBase):
         self._playing.cancel()
         await asyncio.wait([self._playing])
 
-    def _perform(self, effects: Sequence[RoutedEffect]) -> None:
+    def _perform(self, effects: Sequence[Effect]) -> None:
         super()._perform([effect for effect in effects if not isinstance(effect, PrintLine)])
         self._on_change()
 

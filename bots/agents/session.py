@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from bots.agents.talk import AgentProtocol
 from bots.client.settings import Settings
 from machine.client.client import ClientBase
-from machine.client.client_protocol import PrintLine, Stop
-from machine.client.nodes import NodeRouter, RoutedEffect
+from machine.client.client_protocol import Effect, PrintLine, Stop
+from machine.client.nodes import NodeRouter
 from machine.client.timeouts import ClientTimeouts
 from machine.timeouts import scale_timeouts
 from protocol.errors import Fault
@@ -68,7 +68,7 @@ class AgentSession(ClientBase):
         keeping.cancel()
         await asyncio.wait([keeping])
 
-    def _perform(self, effects: Sequence[RoutedEffect]) -> None:
+    def _perform(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, PrintLine):
                 self.status = effect.line

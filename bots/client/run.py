@@ -26,7 +26,7 @@ from bots.client.worker_threads import Choose, Conclude, Prepare, WorkerThreads,
 from machine import event_loop, standard_streams
 from machine.client.client import ClientBase
 from machine.client.client_protocol import Effect, PrintLine
-from machine.client.nodes import NodeRouter, RoutedEffect
+from machine.client.nodes import NodeRouter
 from machine.client.timeouts import ClientTimeouts
 from machine.subprocesses import keep_private
 from machine.terminal import say
@@ -177,7 +177,7 @@ class Client(ClientBase):
         if code:
             raise SystemExit(code)
 
-    def _perform_other(self, effect: RoutedEffect) -> None:
+    def _perform_other(self, effect: Effect) -> None:
         if isinstance(effect, (Choose, Prepare, Conclude)):
             self._worker_threads.submit(effect)
             self._schedule_check()

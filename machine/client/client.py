@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from machine.client.client_protocol import Effect, PrintLine, ScheduleListing, Stop
 from machine.client.connection import NodeConnection
-from machine.client.nodes import CloseConnection, Connect, NodeRouter, RoutedEffect, SendTo
+from machine.client.nodes import CloseConnection, Connect, NodeRouter, SendTo
 from machine.client.timeouts import ClientTimeouts
 from machine.terminal import say
 
@@ -43,7 +43,7 @@ class ClientBase:
         """Carry out effects of the conversation that follow from no message, such as messages to send."""
         self._run_step(lambda: [*effects])
 
-    def _perform(self, effects: Sequence[RoutedEffect]) -> None:
+    def _perform(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, SendTo):
                 if effect.url in self._connections:
@@ -71,7 +71,7 @@ class ClientBase:
     def _run_step(self, step: Callable[[], list[Effect]]) -> None:
         self._perform(self._nodes.run_step(step))
 
-    def _perform_other(self, effect: RoutedEffect) -> None:
+    def _perform_other(self, effect: Effect) -> None:
         """Carry out an effect that concerns neither connections nor the terminal."""
         raise AssertionError(f"{effect} is nothing that this client does")
 

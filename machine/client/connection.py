@@ -13,8 +13,9 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from machine.backoff import Backoff
+from machine.client.client_protocol import Effect
 from machine.client.connecting import ArenaRefused, ArenaUnreachable, connect
-from machine.client.nodes import ABNORMAL_CLOSURE, ArenaNode, NodeRouter, RoutedEffect
+from machine.client.nodes import ABNORMAL_CLOSURE, ArenaNode, NodeRouter
 from machine.client.timeouts import ClientTimeouts
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
@@ -28,7 +29,7 @@ class NodeConnection:
         self,
         node: ArenaNode,
         nodes: NodeRouter,
-        perform: Callable[[Sequence[RoutedEffect]], None],
+        perform: Callable[[Sequence[Effect]], None],
         timeouts: ClientTimeouts,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -54,10 +54,6 @@ class CloseConnection:
     url: str
 
 
-RoutedEffect = Effect
-"""An effect for the client to carry out. Messages are in a `SendTo`, which names the connection."""
-
-
 @dataclass(slots=True, eq=False)
 class ArenaNode:
     """A node that is or will be connected. `name` is the URL that the node calls its own."""
@@ -127,13 +123,13 @@ class NodeRouter:
         needed = (self._first, *(request.node for request in self._requests.values()))
         return not self.protocol.is_spectator or node in needed
 
-    def run_step(self, step: Callable[[], list[Effect]]) -> list[RoutedEffect]:
+    def run_step(self, step: Callable[[], list[Effect]]) -> list[Effect]:
         """Call `step`, a function of the conversation. Return its effects, with each message assigned to the connection
         over which it is sent.
         """
         return self._route_effects(step())
 
-    def receive(self, node: ArenaNode, message: FromServer | None, now: float) -> list[RoutedEffect]:
+    def receive(self, node: ArenaNode, message: FromServer | None, now: float) -> list[Effect]:
         """Return the effects of a message that came from a node at `now` (`time.monotonic()`)."""
         self.protocol.url = node.url
         if isinstance(message, messages.Welcome):
@@ -147,7 +143,7 @@ class NodeRouter:
         elif isinstance(message, messages.Start) and message.seat is not None:
             self._matches[message.match] = node.name
             self._requests.pop(message.seek or "", None)
-        connecting: list[RoutedEffect] = []
+        connecting: list[Effect] = []
         if isinstance(message, messages.Listing) and self.protocol.is_spectator:
             self._matches.update((listed.match, node.name) for listed in message.matches)
             connecting = [effect for url in message.elsewhere for effect in self._connect(url)[1]]
@@ -157,7 +153,7 @@ class NodeRouter:
             self._requests.pop(message.match, None)
         return connecting + effects
 
-    def handle_lost(self, node: ArenaNode, code: int) -> list[RoutedEffect]:
+    def handle_lost(self, node: ArenaNode, code: int) -> list[Effect]:
         """Return the effects of a lost connection. Seeks and matches on other connections continue."""
         self.protocol.url = node.url
         node.is_connected = False
@@ -188,13 +184,13 @@ class NodeRouter:
         self.protocol.url = node.url
         return self.protocol.describe_end(code)
 
-    def handle_failed_attempt(self, node: ArenaNode) -> list[RoutedEffect]:
+    def handle_failed_attempt(self, node: ArenaNode) -> list[Effect]:
         """Count another failed try to connect. After `MAX_ATTEMPTS`, requests for this node go to other nodes."""
         node.failures += 1
         if node.failures < MAX_ATTEMPTS:
             return []
         self._pairing = {game: at for game, at in self._pairing.items() if at is not node}
-        effects: list[RoutedEffect] = []
+        effects: list[Effect] = []
         if node is not self._first and node.name not in self._matches.values():
             del self._nodes[node.url]
             effects.append(CloseConnection(node.url))
@@ -203,7 +199,7 @@ class NodeRouter:
         effects += self._end_requests(node, f"{node.url} can't be reached")
         return effects + (self._free_slots() if node.failures == ATTEMPTS_BEFORE_FAILOVER else [])
 
-    def _try_another(self) -> list[RoutedEffect]:
+    def _try_another(self) -> list[Effect]:
         """Connect to another of the nodes that the arena named: at each call, to the next one in the list."""
         for url in list(self._named_urls):
             self._named_urls.append(self._named_urls.pop(0))
@@ -211,14 +207,14 @@ class NodeRouter:
                 return connecting
         return []
 
-    def _free_slots(self) -> list[RoutedEffect]:
+    def _free_slots(self) -> list[Effect]:
         """Free the slots of matches on nodes that are unreachable for long. Other matches can then use them."""
         gone = {place.name for place in self._nodes.values() if place.failures >= ATTEMPTS_BEFORE_FAILOVER}
         return self._route_effects(
             self.protocol.set_unreachable({match for match, node in self._matches.items() if node in gone})
         )
 
-    def handle_refusal(self, node: ArenaNode, fault: Fault) -> list[RoutedEffect]:
+    def handle_refusal(self, node: ArenaNode, fault: Fault) -> list[Effect]:
         """Handle `fault`, with which a node refuses the connection for good. If the node is the first one, stop the
         bot, or raise `fault` if the node's URL is invalid. Any other node is treated as unreachable.
         """
@@ -230,11 +226,11 @@ class NodeRouter:
             raise fault
         return self.protocol.give_up(str(fault))
 
-    def _end_requests(self, node: ArenaNode, why: str) -> list[RoutedEffect]:
+    def _end_requests(self, node: ArenaNode, why: str) -> list[Effect]:
         """Tell the conversation that a node's seeks are unavailable, so that it makes the seeks again. Ask another node
         for the node's watched matches, which may have moved.
         """
-        effects: list[RoutedEffect] = []
+        effects: list[Effect] = []
         for name, sought in [(name, sought) for name, sought in self._requests.items() if sought.node is node]:
             del self._requests[name]
             if isinstance(sought.message, messages.Watch):
@@ -245,7 +241,7 @@ class NodeRouter:
             effects += self._route_effects(self.protocol.receive(error, 0.0))
         return effects
 
-    def _welcomed(self, node: ArenaNode, welcome: messages.Welcome, now: float) -> list[RoutedEffect]:
+    def _welcomed(self, node: ArenaNode, welcome: messages.Welcome, now: float) -> list[Effect]:
         """Handle the welcome on a new connection. Matches on other known nodes are assumed to continue."""
         was_gone = node.failures >= ATTEMPTS_BEFORE_FAILOVER
         node.is_connected, node.failures, node.name = True, 0, welcome.url or node.url
@@ -263,7 +259,7 @@ class NodeRouter:
             [] if self._stays else [url for url in welcome.nodes if self._refusal(url) is None][:MAX_NODES]
         )
         others = [] if self._stays else welcome.elsewhere
-        connecting: list[RoutedEffect] = []
+        connecting: list[Effect] = []
         for url in others:
             connecting += self._connect(url)[1]
         if node is self._first:
@@ -273,7 +269,7 @@ class NodeRouter:
         effects += self._route_effects(self.protocol.receive(welcome, now))
         return [*connecting, *effects, *(SendTo(node.url, request) for request in waiting)]
 
-    def _drop_duplicate(self) -> list[RoutedEffect]:
+    def _drop_duplicate(self) -> list[Effect]:
         """If another connection leads to the same node as the first URL, drop that connection."""
         twin = self._find_duplicate(self._first)
         if twin is None:
@@ -286,7 +282,7 @@ class NodeRouter:
                 sought.node = self._first
         return [CloseConnection(twin.url)]
 
-    def _follow_redirect(self, error: messages.Error, url: str, now: float) -> list[RoutedEffect]:
+    def _follow_redirect(self, error: messages.Error, url: str, now: float) -> list[Effect]:
         """Connect to the node that a redirect names. If the redirect is for a request, send the request there.
         Otherwise a match of the bot begins there, and connecting is enough.
         """
@@ -294,16 +290,13 @@ class NodeRouter:
         if sought is None:
             return [] if self._stays else self._connect(url)[1]
         sought.redirects += 1
-        if self._stays or sought.redirects > MAX_REDIRECTS:
-            del self._requests[sought.key]
-            later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
-            effects = self._route_effects(self.protocol.receive(later, now))
-            return [effect for effect in effects if not (self._stays and isinstance(effect, PrintLine))]
-        place, effects = self._connect(url)
+        is_followed = not self._stays and sought.redirects <= MAX_REDIRECTS
+        place, effects = self._connect(url) if is_followed else (None, [])
         if place is None:
             del self._requests[sought.key]
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
-            return effects + self._route_effects(self.protocol.receive(later, now))
+            effects += self._route_effects(self.protocol.receive(later, now))
+            return [effect for effect in effects if not (self._stays and isinstance(effect, PrintLine))]
         sought.node = place
         if isinstance(sought.message, messages.Seek):
             self._pairing[sought.message.game] = place
@@ -315,7 +308,7 @@ class NodeRouter:
         trusted = url if self.protocol.is_spectator else self._first.url  # a spectator has no token to protect
         return find_refusal(url, trusted, self._hosts)
 
-    def _connect(self, url: str) -> tuple[ArenaNode | None, list[RoutedEffect]]:
+    def _connect(self, url: str) -> tuple[ArenaNode | None, list[Effect]]:
         """Return the node at a URL (None if the bot does not connect to it) and the effects that connect to it."""
         place = self._find_node(url)
         if place is not None:
@@ -337,16 +330,16 @@ class NodeRouter:
         """
         return next((place for place in self._nodes.values() if url in (place.url, place.name)), None)
 
-    def _send_request(self, request: _Request) -> list[RoutedEffect]:
+    def _send_request(self, request: _Request) -> list[Effect]:
         return [SendTo(request.node.url, request.message)] if request.node.is_connected else []
 
-    def _route_effects(self, effects: Sequence[Effect]) -> list[RoutedEffect]:
-        directed: list[RoutedEffect] = []
+    def _route_effects(self, effects: Sequence[Effect]) -> list[Effect]:
+        directed: list[Effect] = []
         for effect in effects:
             directed += self._route_message(effect) if isinstance(effect, FromClient) else [effect]
         return directed
 
-    def _route_message(self, message: FromClient) -> list[RoutedEffect]:
+    def _route_message(self, message: FromClient) -> list[Effect]:
         """Return the effects that send a message over the right connection. A message about a match is dropped if the
         match's node is not connected, because the seat repeats it later.
         """
@@ -373,7 +366,7 @@ class NodeRouter:
         place = self._default_node()
         return [SendTo(place.url, message)] if place.is_connected else []
 
-    def _unseek(self, message: messages.Unseek) -> list[RoutedEffect]:
+    def _unseek(self, message: messages.Unseek) -> list[Effect]:
         sought = self._requests.get(message.id)
         place = self._default_node() if sought is None else sought.node
         if place.is_connected:

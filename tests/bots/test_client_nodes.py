@@ -11,6 +11,7 @@ from bots.client.bot import Bot, Turn
 from bots.client.conversation import Conversation, PrintLine, ScheduleSeek, Stop
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose, do_work
+from machine.client.client_protocol import Effect
 from machine.client.connecting import ArenaRefused
 from machine.client.node_urls import MAX_NODES
 from machine.client.nodes import (
@@ -22,7 +23,6 @@ from machine.client.nodes import (
     CloseConnection,
     Connect,
     NodeRouter,
-    RoutedEffect,
     SendTo,
 )
 from protocol import messages
@@ -47,28 +47,28 @@ class Roaming:
         self.nodes = NodeRouter(self.conversation)
         self.talks: dict[str, ArenaNode] = {FIRST: self.nodes.node_at(FIRST)}
 
-    def hear(self, url: str, message: messages.FromServer) -> list[RoutedEffect]:
+    def hear(self, url: str, message: messages.FromServer) -> list[Effect]:
         return self.does(self.nodes.receive(self.talks[url], message, 0.0))
 
-    def lose(self, url: str, code: int = 1006) -> list[RoutedEffect]:
+    def lose(self, url: str, code: int = 1006) -> list[Effect]:
         return self.does(self.nodes.handle_lost(self.talks[url], code))
 
-    def fail(self, url: str) -> list[RoutedEffect]:
+    def fail(self, url: str) -> list[Effect]:
         return self.does(self.nodes.handle_failed_attempt(self.talks[url]))
 
-    def does(self, effects: list[RoutedEffect]) -> list[RoutedEffect]:
+    def does(self, effects: list[Effect]) -> list[Effect]:
         for effect in effects:
             if isinstance(effect, Connect):
                 self.talks[effect.url] = self.nodes.node_at(effect.url)
         return effects
 
 
-def sent(effects: list[RoutedEffect]) -> list[tuple[str, str]]:
+def sent(effects: list[Effect]) -> list[tuple[str, str]]:
     """Where what was sent."""
     return [(effect.url, type(effect.message).__name__) for effect in effects if isinstance(effect, SendTo)]
 
 
-def said(effects: list[RoutedEffect]) -> str:
+def said(effects: list[Effect]) -> str:
     return "\n".join(effect.line for effect in effects if isinstance(effect, PrintLine))
 
 
@@ -304,11 +304,11 @@ BAD_URLS = [
 ]
 
 
-def connections(effects: list[RoutedEffect]) -> list[str]:
+def connections(effects: list[Effect]) -> list[str]:
     return [effect.url for effect in effects if isinstance(effect, Connect)]
 
 
-def named_by(script: Any, first: str, *urls: str, hosts: tuple[str, ...] = ()) -> list[RoutedEffect]:
+def named_by(script: Any, first: str, *urls: str, hosts: tuple[str, ...] = ()) -> list[Effect]:
     """What a bot does that was welcomed at `first`, and told that its matches go on at these URLs."""
     conversation = Conversation(First("mine"), Settings(seed="7", url=first, game="nim"), "t" * 20)
     nodes = NodeRouter(conversation, hosts=hosts)
