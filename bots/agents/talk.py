@@ -156,18 +156,12 @@ class AgentProtocol(ClientProtocol):
         work = match.open_choice
         answer, left_out = read_choice(work.turn, choice)
         match.open_choice = match.rejected = None
-        return self._drop_unsendable(match.seat.handle_result(WorkResult(work, answer, discarded=left_out)))
+        return match.seat.handle_result(WorkResult(work, answer, discarded=left_out))
 
     def resign(self) -> list[Effect]:
         """Resign the match in progress, if there is one."""
         match = self.current_match
-        return [] if match is None else self._drop_unsendable(match.seat.resign())
-
-    def _drop_unsendable(self, effects: list[Effect]) -> list[Effect]:
-        """Return the effects; if no connection is open, only the lines to print. The match's seat repeats its messages
-        on the next connection.
-        """
-        return [effect for effect in effects if self.connected or isinstance(effect, PrintLine)]
+        return [] if match is None else match.seat.resign()
 
     def _on_welcome(self, welcome: messages.Welcome) -> list[Effect]:
         self.games = welcome.games

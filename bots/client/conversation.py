@@ -26,7 +26,6 @@ from protocol.close_codes import GOING_AWAY
 from protocol.error_codes import NO_SLOTS, UNAVAILABLE
 from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game
-from protocol.messages import FromClient
 
 NORMAL_CLOSURE = 1000
 """The close code of a WebSocket that ends without a particular reason."""
@@ -136,14 +135,14 @@ class Conversation(ClientProtocol):
         return self._seek_or_stop()
 
     def handle_result(self, result: WorkResult) -> list[Effect]:
-        """Return the effects of a thinking thread's result. Without a connection, messages are left out."""
+        """Return the effects of a thinking thread's result."""
         match = result.work.match
         seat = self._seats.get(match) or self._finishing.get(match)
         if seat is None:
             return []
         if result.details:
             result = self._shorten_repeated(result)
-        effects = [e for e in seat.handle_result(result) if self.connected or not isinstance(e, FromClient)]
+        effects = seat.handle_result(result)
         if seat.is_done and self._finishing.pop(match, None) is not None:
             effects += self._seek_or_stop()
         return effects

@@ -47,20 +47,11 @@ def test_a_move_that_was_made_without_a_connection_is_sent_when_it_is_back(
     protocol: AgentProtocol, script: Any
 ) -> None:
     protocol.handle_lost(1006)
-    assert sent(protocol.move(Choice(MOVE))) == []
+    protocol.move(Choice(MOVE))
     protocol.receive(script.welcome("m-1"), 110)
     protocol.receive(script.start(resumed=True), 110)
     (move,) = sent(protocol.receive(script.turn(), 110))
     assert move.move == MOVE
-
-
-def test_a_match_that_was_given_up_without_a_connection_is_resigned_when_it_is_back(
-    protocol: AgentProtocol, script: Any
-) -> None:
-    protocol.handle_lost(1006)
-    assert sent(protocol.resign()) == []
-    protocol.receive(script.welcome("m-1"), 110)
-    assert sent(protocol.receive(script.start(resumed=True), 110)) == [messages.Resign(match="m-1")]
 
 
 def test_a_match_of_a_game_that_is_not_known_here_is_lost_by_a_failure(script: Any) -> None:

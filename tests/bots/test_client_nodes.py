@@ -187,6 +187,7 @@ def test_a_node_with_a_match_is_tried_for_ever(roaming: Roaming, script: Any) ->
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
     roaming.lose(B)
+    assert roaming.nodes.run_step(lambda: [messages.Resign(match="m-1")]) == []  # it is said again when b is back
     assert not any(isinstance(effect, CloseConnection) for _ in range(9) for effect in roaming.fail(B))
 
 
