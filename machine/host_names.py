@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
+MAX_URL_CHARS = 2000
+"""The maximum number of characters of a URL."""
 _HOST_PATTERN = re.compile(
     r"(?:\[([0-9a-f:.]+(?:%[0-9a-z._~-]+)?)\]|([^\s\[\]:/?#@\\%]+))(?::[0-9]{0,5})?", re.IGNORECASE | re.ASCII
 )
@@ -38,3 +40,16 @@ def host_of_url(url: str) -> str:
     except ValueError:
         return ""
     return read_host(place.rpartition("@")[2])
+
+
+def split_address(url: str, *schemes: str) -> SplitResult | None:
+    """Return the parts of a URL with one of these schemes; None for an invalid URL."""
+    if len(url) > MAX_URL_CHARS or not url.isprintable() or " " in url:
+        return None
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in schemes and host_of_url(url) and parts.port != 0 and not parts.fragment
+        (parts.hostname or "").encode("idna")  # raises an error for names that can never be looked up
+    except ValueError:
+        return None
+    return parts if sound else None

@@ -30,13 +30,12 @@ from arena.store.store import Reader
 from arena.web.http_connections import PageServer
 from arena.web.site import Site
 from bots.client.installed import find_installed
-from bots.client.nodes import RoutedEffect
 from bots.client.options import read_command_line
 from bots.client.run import Client
 from bots.client.settings import merge_settings
-from bots.client.talk import PrintLine
 from commands import Done, call
 from machine import event_loop
+from machine.client.client_protocol import Effect, PrintLine
 from machine.log_output import TextLines
 from machine.timeouts import FACTOR_VARIABLE
 from patience import PATIENT_CLIENT
@@ -142,7 +141,7 @@ class _Client(Client):
         super().__init__(*given)
 
     def _perform(self, effects: Any) -> None:
-        rest: list[RoutedEffect] = []
+        rest: list[Effect] = []
         for effect in effects:
             if isinstance(effect, PrintLine):
                 self.said.append(effect.line)

@@ -8,7 +8,7 @@ from typing import Any
 from arena.feed import FeedTimeouts
 from arena.host.timeouts import HostTimeouts
 from arena.network.timeouts import NetworkTimeouts
-from bots.client.timeouts import ClientTimeouts
+from machine.client.timeouts import ClientTimeouts
 from referee.match import MatchTimeouts
 from timeouts import WITHIN
 

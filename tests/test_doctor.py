@@ -7,12 +7,12 @@ import dataclasses
 import re
 import sys
 from pathlib import Path
-from unittest.mock import AsyncMock, Mock
+from unittest.mock import Mock
 
 import pytest
 
 from arena.doctor.cases import CASES
-from arena.doctor.harness import SETTLE_DELAY_S, Harness
+from arena.doctor.harness import SETTLE_DELAY_S, Harness, OpponentProtocol
 from arena.doctor.timeouts import DoctorTimeouts
 from arena.doctor.websocket_proxy import FROM_ARENA, RecordedMessage, WebSocketProxy
 from commands import FAULTY, REPOSITORY, call, run
@@ -41,12 +41,13 @@ async def test_nobody_waits_for_the_end_of_a_match_that_has_ended_already() -> N
     proxy = WebSocketProxy(0, timeouts)
     proxy.connection = Mock()
     harness = Harness("nim", Mock(), proxy, Mock(), Mock(crash=None, exit_description=None), timeouts)
-    harness.opponents.append(AsyncMock(matches={"m-1"}))  # it has not heard of the end yet
+    harness.opponents.append(Mock(protocol=OpponentProtocol("house-1", "ws://arena", holds_turns=False)))
+    harness.opponents[0].protocol.matches.add("m-1")  # it has not heard of the end yet
     proxy.messages.append(RecordedMessage(0.0, 1, FROM_ARENA, {"type": "end", "match": "m-1"}))
     undoing = asyncio.create_task(harness.undo_faults())
     await advance(SETTLE_DELAY_S)
     assert undoing.done()
-    harness.opponents[0].matches.add("m-2")
+    harness.opponents[0].protocol.matches.add("m-2")
     undoing = asyncio.create_task(harness.undo_faults())
     await advance(timeouts.settle_timeout_s - 0.1)
     proxy.messages.append(RecordedMessage(0.0, 1, FROM_ARENA, {"type": "end", "match": "m-2"}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 
 from arena.commands import watch
 from arena.server.arena import CREDENTIAL_REPLACED_MESSAGE, REVOKED_MESSAGE
-from conftest import free_port
 from hung_sessions import stopped
 from in_process import call_beside, play, playing
 from nodes import two_nodes
@@ -57,46 +55,12 @@ async def test_a_match_elsewhere_is_watched_there_also_on_a_terminal_and_a_bot_f
             assert again.heard[0]["url"] == nodes.other.url
         shown: asyncio.Queue[str] = asyncio.Queue()
         monkeypatch.setattr(watch, "say", lambda text, **_: shown.put_nowait(text))
-        asked = (None, start["match"])
         async with asyncio.TaskGroup() as group:
-            for match in asked:
-                group.create_task(watch._watch(nodes.other.url, match, follow=False))
-            for _ in asked:
-                while not (await shown.get()).startswith(f"{start['match']}: nim"):
-                    pass
+            group.create_task(watch._watch(nodes.other.url, None, follow=False))
+            while not (await shown.get()).startswith(f"{start['match']}: nim"):
+                pass
             for one in (ann, bob):
                 group.create_task(one.play())
-
-
-async def test_who_watches_a_match_of_a_node_that_is_killed_sees_it_to_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ("--db", new_database(), "--node", "a")
-    shown: asyncio.Queue[str] = asyncio.Queue()
-    monkeypatch.setattr(watch, "say", lambda text, **_: shown.put_nowait(text))
-    port = str(free_port())
-    async with AsyncExitStack() as stack:
-        served = await stack.enter_async_context(serving(tmp_path, *words, "--port", port))
-        ann, bob = [await stack.enter_async_context(player(served.url, name)) for name in ("ann", "bob")]
-        start = await meet(ann, bob)
-        watching = asyncio.create_task(watch._watch(served.url, None, follow=False))
-        while not (await shown.get()).startswith(f"{start['match']}: nim"):
-            pass
-        served.process.kill()
-        while "trying again" not in await shown.get():
-            pass
-        served = await stack.enter_async_context(serving(tmp_path, *words, "--port", port))
-        back = [await stack.enter_async_context(player(served.url, name)) for name in ("ann", "bob")]
-        for one in back:
-            await one.send("ready", match=start["match"])
-        while not (await shown.get()).startswith(f"{start['match']}: nim"):
-            pass
-        async with asyncio.TaskGroup() as group:
-            for one in back:
-                group.create_task(one.play())
-        await watching
-        *_, last = [shown.get_nowait() for _ in range(shown.qsize())]
-        assert re.search(r"^win after \d+ plies$", last, re.MULTILINE)
 
 
 async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_once(tmp_path: Path) -> None:

@@ -3,69 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
-from websockets.typing import Subprotocol
 
 from arena.commands.match_view import format_clocks, format_outcome
 from arena.commands.output import redraw, terminal_columns
 from arena.operator import credentials
 from arena.operator.client import no_server
 from arena.replay.transcript import describe_line
-from machine.backoff import Backoff, Retry
+from machine.client.client import ClientBase
+from machine.client.client_protocol import ClientProtocol, Effect, PrintLine, ScheduleListing, Stop
+from machine.client.nodes import NodeRouter
+from machine.client.timeouts import ClientTimeouts
+from machine.host_names import split_address
 from machine.terminal import say
+from machine.timeouts import scale_timeouts
 from protocol.close_codes import RESTARTING
-from protocol.codec import MSGPACK
 from protocol.display import escape_unprintable, format_count
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games.base import Game
 from protocol.games.wire_game import load_started_game
-from protocol.messages import (
-    MAX_SERVER_FRAME_BYTES,
-    End,
-    Error,
-    Event,
-    FromClient,
-    FromServer,
-    Hello,
-    List,
-    Listing,
-    Start,
-    Turn,
-    Unwatch,
-    Watch,
-)
+from protocol.messages import End, Error, Event, Hello, List, Listing, Start, Turn, Watch, Welcome
 from referee.record import Header, Ply, RecordedSeat
 
-CONNECT_TIMEOUT_S = 10.0
-"""Seconds in which a node must accept the connection of a spectator."""
 POLL_INTERVAL_S = 1.0
-"""Seconds between two checks for a new match."""
-MIN_RETRY_DELAY_S = 0.1
-"""Seconds between the first two attempts to reconnect to a node."""
+"""Seconds between two checks for a new match, and at most between two attempts to reconnect to a node."""
 RECONNECT_TIMEOUT_S = 30.0
-"""Seconds for which a spectator tries to reconnect to a node."""
-
-
-class MatchNotRunning(UsageFault):
-    """Raised if a match is not under way on a node. `url` is the URL of the node on which it is under way, if any."""
-
-    def __init__(self, text: str, url: str | None = None) -> None:
-        super().__init__(text)
-        self.url = url
-
-
-class ConnectionLost(ArenaFault):
-    """Raised if the connection to a node has ended."""
+"""Seconds for which a spectator tries to reconnect to an arena."""
 
 
 def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> None:
@@ -89,73 +57,154 @@ def _url_of(data: Path) -> str:
 
 
 async def _watch(url: str, named: str | None, follow: bool) -> None:
-    seen, match = "", named
-    async with AsyncExitStack() as stack:
-        nodes = SpectatorPool(stack)
-        while True:
-            if match is None:
-                spectator, seen = await _wait_for_match(nodes, url, seen)
-            else:
-                spectator, seen = await nodes.get(url), match
-            try:
-                await _show(spectator, seen)
-            except ConnectionLost as fault:
-                say(f"{fault}; trying again", err=True)
-                url, match = spectator.url, seen
-                named = named if follow else seen
-                await nodes.reconnect(url)
-                continue
-            except MatchNotRunning as fault:
-                if fault.url is not None:
-                    url, match = fault.url, seen
-                    continue
-                if named is not None:
-                    raise
-                match = None  # the listing may be a second old
-                continue
-            if not follow:
-                return
-            named = match = None
+    if split_address(url, "ws", "wss") is None:
+        raise UsageFault(f"{url!r} is no URL of an arena: it is like wss://arena.example.org:8765")
+    protocol = SpectatorProtocol(url, named, follow=follow)
+    await SpectatorClient(protocol).play()
+    if protocol.fault is not None:
+        raise protocol.fault
 
 
-async def _wait_for_match(pool: SpectatorPool, url: str, previous: str) -> tuple[Spectator, str]:
-    """Wait until a match other than `previous` runs. Return a spectator of its node, and the match's id.
+@dataclass(frozen=True, slots=True)
+class Show:
+    """An effect: show what a message tells about the watched match."""
 
-    A match on the node at `url` is preferred.
+    message: Start | Turn | End
+
+
+class SpectatorProtocol(ClientProtocol):
+    """The conversation of a spectator, who has no name. It watches the match `named`, or the newest one, to its end.
+    With `follow`, it then watches the next match.
+
+    It gives up if the first connection fails or is lost. While it watches a match, it tries to reconnect.
     """
-    said = False
-    while True:
-        here, *others = [found async for found in pool.listings(url)]
-        for spectator, listing in (here, *others):
-            found = next((one.match for one in listing.matches if one.match != previous), None)
-            if found is not None:
-                return spectator, found
-        if not said:
-            bots = len({bot.bot for _, listing in (here, *others) for bot in listing.bots}) + here[1].more_bots
-            say(f"waiting for a match to begin; {format_count(bots, 'bot', 'bots')} online", err=True)
-            said = True
-        await asyncio.sleep(POLL_INTERVAL_S)
+
+    is_spectator = True
+
+    def __init__(self, url: str, named: str | None, *, follow: bool) -> None:
+        super().__init__("", "", url, patience=0.0)
+        self.fault: Fault | None = None
+        """The reason why the spectator has given up; None if it has not."""
+        self._named = named
+        """The match that has to be shown; None if any match may be."""
+        self._follow = follow
+        self._match = named
+        """The match that is watched; None while the spectator waits for one."""
+        self._is_requested = False
+        self._previous: str | None = None
+        self._listings: dict[str, Listing] = {}
+        """The last listing of each node, by URL, while the spectator waits for a match."""
+        self._is_polling = False
+        """True if a `ScheduleListing` is scheduled."""
+        self._reports_waiting = True
+
+    def _make_hello(self) -> Hello:
+        self.patience = None  # an arena that has just started answers when its matches are restored
+        return Hello(client="arena watch")
+
+    def request_listing(self) -> list[Effect]:
+        self._is_polling = False
+        return [] if self._match is not None else [List()]
+
+    def handle_lost(self, code: int) -> list[Effect]:
+        self._is_requested, self.patience = False, RECONNECT_TIMEOUT_S
+        if self._match is None or not self.games:
+            return self.give_up(self.describe_end(code))
+        return super().handle_lost(code)
+
+    def give_up(self, reason: str) -> list[Effect]:
+        return self._fail(ArenaFault(escape_unprintable(reason)))
+
+    def _fail(self, fault: Fault) -> list[Effect]:
+        self.fault = fault
+        return [Stop(1)]
+
+    def describe_end(self, code: int) -> str:
+        if self._close_reason:
+            return super().describe_end(code)
+        why = "was stopped or restarts" if code == RESTARTING else f"ended the connection ({code})"
+        return f"the arena at {self.url} {why}"
+
+    def make_error_line(self, text: str) -> PrintLine:
+        return PrintLine(text, is_error=True)
+
+    def _on_welcome(self, welcome: Welcome) -> list[Effect]:
+        self.games, self.patience = welcome.games, RECONNECT_TIMEOUT_S
+        if self._match is None:
+            return [List()]
+        return [] if self._is_requested else self._watch(self._match)
+
+    def _watch(self, match: str) -> list[Effect]:
+        self._match, self._is_requested = match, True
+        return [Watch(match=match)]
+
+    def _wait_after(self, match: str) -> list[Effect]:
+        """Wait for another match than this one."""
+        self._match, self._previous, self._is_requested, self._reports_waiting = None, match, False, True
+        self._listings.clear()
+        return [List()]
+
+    def _on_listing(self, listing: Listing) -> list[Effect]:
+        if self._match is not None:
+            return []
+        found = next((one.match for one in listing.matches if one.match != self._previous), None)
+        if found is not None:
+            return self._watch(found)
+        effects: list[Effect] = [] if self._is_polling else [ScheduleListing(POLL_INTERVAL_S)]
+        is_repeated = self.url in self._listings
+        self._is_polling = True
+        self._listings[self.url] = listing
+        if self._reports_waiting and (is_repeated or self._listings.keys() >= {*listing.elsewhere}):
+            self._reports_waiting = False
+            bots = len({bot.bot for one in self._listings.values() for bot in one.bots})
+            bots += sum(one.more_bots for one in self._listings.values())
+            effects.append(
+                self.make_error_line(f"waiting for a match to begin; {format_count(bots, 'bot', 'bots')} online")
+            )
+        return effects
+
+    def _on_start(self, start: Start) -> list[Effect]:
+        if start.match != self._match:
+            return []
+        if not self._follow:
+            self._named = start.match
+        return [Show(start)]
+
+    def _on_turn(self, turn: Turn, now: float) -> list[Effect]:
+        return [Show(turn)] if turn.match == self._match else []
+
+    def _on_end(self, end: End) -> list[Effect]:
+        if end.match != self._match:
+            return []
+        self._named = None
+        return [Show(end), *(self._wait_after(end.match) if self._follow else [Stop(0)])]
+
+    def _on_error(self, error: Error, line: PrintLine) -> list[Effect]:
+        if error.ref is None or error.ref != self._match:
+            return []
+        if self._named is None:  # the listing may be a second old
+            return self._wait_after(error.ref)
+        over = f"if it is over, `arena replay show {error.ref} --boards` tells it"
+        return self._fail(UsageFault(f"{escape_unprintable(error.message)}: {over}"))
 
 
-async def _show(spectator: Spectator, match: str) -> None:
-    """Show one match to its end. Raise `MatchNotRunning` if it is not under way on this node."""
-    await spectator.send(Watch(match=match))
-    display: MatchDisplay | None = None
-    while True:
-        message = await spectator.receive()
-        if isinstance(message, Error) and message.ref == match:
-            over = f"if it is over, `arena replay show {match} --boards` tells it"
-            raise MatchNotRunning(f"{escape_unprintable(message.message)}: {over}", message.url)
-        if getattr(message, "match", None) != match:
-            continue
+class SpectatorClient(ClientBase):
+    """A spectator's connections to the nodes of an arena, and the display of the match."""
+
+    def __init__(self, protocol: SpectatorProtocol) -> None:
+        self._display: MatchDisplay | None = None
+        timeouts = scale_timeouts(ClientTimeouts(max_retry_delay_s=POLL_INTERVAL_S))
+        super().__init__(NodeRouter(protocol), timeouts, time.monotonic)
+
+    def _perform_other(self, effect: Effect) -> None:
+        assert isinstance(effect, Show)
+        message = effect.message
         if isinstance(message, Start):
-            display = display or MatchDisplay(message)
-        elif isinstance(message, Turn) and display is not None:
-            display.show_turn(message)
-        elif isinstance(message, End) and display is not None:
-            display.show_end(message)
-            await spectator.send(Unwatch(match=match))
-            return
+            self._display = MatchDisplay(message)
+        elif self._display is not None and isinstance(message, Turn):
+            self._display.show_turn(message)
+        elif self._display is not None and isinstance(message, End):
+            self._display.show_end(message)
 
 
 class MatchDisplay:
@@ -207,106 +256,3 @@ class MatchDisplay:
             redraw([*board.split("\n"), "", self._title, *told[-1:], *left, *below])
         else:
             say("\n".join(["", *told, board, *below]), flush=True)
-
-
-class Spectator:
-    """A connection to a node of an arena as a spectator. A spectator has no name."""
-
-    def __init__(self, connection: ClientConnection, url: str) -> None:
-        self._wire = connection
-        self.url = url
-
-    @property
-    def is_lost(self) -> bool:
-        """True if the connection has ended."""
-        return self._wire.close_code is not None
-
-    async def send(self, message: FromClient) -> None:
-        """Send a message. Raise `ConnectionLost` if the connection has ended."""
-        try:
-            await self._wire.send(MSGPACK.encode(message))
-        except ConnectionClosed as exc:
-            raise self._lost() from exc
-
-    async def receive(self) -> FromServer:
-        """Return the next message. Raise `ConnectionLost` after the last one, `ArenaFault` if it can't be decoded."""
-        while True:
-            try:
-                message = MSGPACK.decode_server(await self._wire.recv())
-            except ConnectionClosed as exc:
-                raise self._lost() from exc
-            if message is not None:
-                return message
-
-    async def list(self) -> Listing:
-        """Return the node's listing of its bots and matches. Raise the errors of `receive`."""
-        await self.send(List())
-        while not isinstance(listing := await self.receive(), Listing):
-            pass
-        return listing
-
-    def _lost(self) -> ConnectionLost:
-        code = self._wire.close_code
-        why = "was stopped or restarts" if code == RESTARTING else f"ended the connection ({code})"
-        return ConnectionLost(f"the arena at {self.url} {why}")
-
-
-class SpectatorPool:
-    """Spectators of an arena's nodes, one for each node. A spectator connects when it is first needed. Closing `stack`
-    disconnects all.
-    """
-
-    def __init__(self, stack: AsyncExitStack) -> None:
-        self._stack = stack
-        self._spectators: dict[str, Spectator] = {}
-
-    async def get(self, url: str) -> Spectator:
-        """Return the spectator of the node at a URL; connect it if needed. Raise the errors of `connect_spectator`."""
-        if url not in self._spectators or self._spectators[url].is_lost:
-            self._spectators[url] = await self._stack.enter_async_context(connect_spectator(url))
-        return self._spectators[url]
-
-    async def reconnect(self, url: str) -> None:
-        """Try for up to `RECONNECT_TIMEOUT_S` seconds to reconnect to a node. Then raise the last error of `get`."""
-        backoff = Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S)
-        await Retry(ArenaFault, backoff, timeout_s=RECONNECT_TIMEOUT_S).run(partial(self.get, url))
-
-    async def listings(self, url: str) -> AsyncIterator[tuple[Spectator, Listing]]:
-        """Yield the listing of the node at a URL, then those of the other nodes that answer."""
-        spectator = await self.get(url)
-        listing = await spectator.list()
-        yield spectator, listing
-        for other in listing.elsewhere:
-            with contextlib.suppress(ArenaFault):
-                spectator = await self.get(other)
-                yield spectator, await spectator.list()
-
-
-@asynccontextmanager
-async def connect_spectator(url: str) -> AsyncIterator[Spectator]:
-    """Connect to the node at a URL as a spectator. Raise `UsageFault` if the URL is invalid.
-
-    Raise `ArenaFault` if no arena answers, or if it rejects the spectator.
-    """
-    try:
-        wire = await connect(
-            url,
-            subprotocols=[Subprotocol(MSGPACK.subprotocol)],
-            compression=None,
-            max_size=MAX_SERVER_FRAME_BYTES,
-            open_timeout=CONNECT_TIMEOUT_S,
-        )
-    except InvalidURI as exc:
-        raise UsageFault(f"{url!r} is no URL of an arena: it is like wss://arena.example.org:8765") from exc
-    except TimeoutError as exc:
-        raise ArenaFault(f"no arena answers at {url} in time") from exc
-    except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
-        why = os.strerror(exc.errno).lower() if isinstance(exc, OSError) and exc.errno else str(exc)
-        raise ArenaFault(f"no arena answers at {url}: {escape_unprintable(why)}") from exc
-    async with wire:
-        spectator = Spectator(wire, url)
-        await spectator.send(Hello(client="arena watch"))
-        answer = await spectator.receive()
-        if isinstance(answer, Error):
-            raise ArenaFault(f"the arena at {url} says: {escape_unprintable(answer.message)}")
-        yield spectator

@@ -84,7 +84,7 @@ async def _check_match(harness: Harness) -> Finding:
 async def _check_next_match(harness: Harness) -> Finding:
     match = await harness.start_match()
     for opponent in harness.opponents:
-        await opponent.resign_all()
+        opponent.perform(opponent.protocol.resign_all())
     mark = harness.mark
     await harness.expect(
         "end",
@@ -206,7 +206,7 @@ async def _expect_return(harness: Harness, match: str, since: int, within: float
     back = await harness.expect_return(since, within)
     await harness.wait_for_opponent_turn(match)
     for opponent in harness.opponents:
-        await opponent.release_turns()
+        opponent.perform(opponent.protocol.release_turns())
     await harness.expect_moves(match, since)
     return back
 
@@ -239,7 +239,7 @@ async def _check_half_open(harness: Harness) -> Finding:
 async def _check_restart(harness: Harness) -> Finding:
     match, mark = await _start_waiting(harness)
     for opponent in harness.opponents:
-        opponent.held_turns.clear()
+        opponent.protocol.held_turns.clear()
     await harness.server.stop()
     await harness.server.start()
     back = await _expect_return(harness, match, mark)

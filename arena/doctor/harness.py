@@ -13,11 +13,6 @@ from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from typing import Any, TypeVar
 
-import msgspec
-from websockets.asyncio.client import ClientConnection
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
-from websockets.typing import Subprotocol
-
 from arena.doctor.tcp_proxy import HOST, TcpProxy
 from arena.doctor.timeouts import DoctorTimeouts
 from arena.doctor.websocket_proxy import (
@@ -27,18 +22,20 @@ from arena.doctor.websocket_proxy import (
     Message,
     RecordedMessage,
     WebSocketProxy,
-    connect_to,
 )
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash
 from arena.processes.server_process import ServerProcess, start_module
+from machine.client.client import ClientBase
+from machine.client.client_protocol import ClientProtocol, Effect, PrintLine
+from machine.client.nodes import NodeRouter
+from machine.client.timeouts import ClientTimeouts
 from machine.game_discovery import GAME_FILES_VARIABLE
 from machine.timeouts import FACTOR_VARIABLE
 from protocol import bot_launch
-from protocol.codec import MSGPACK
 from protocol.errors import ArenaFault, BotFault
 from protocol.games import load_game
-from protocol.messages import MAX_SLOTS
+from protocol.messages import MAX_SLOTS, End, Hello, Move, Ready, Resign, Seek, Start, Turn, Unseek
 
 T = TypeVar("T")
 BOT_NAME = "patient"
@@ -90,80 +87,79 @@ def _is_turn_of(turn: Message, seat: object) -> bool:
     return seat in to_move if isinstance(to_move, list) else bool(seat == to_move)
 
 
-class Opponent:
-    """An opponent of the bot under test. It seeks the same matches as that bot, and plays the first legal move."""
+class OpponentProtocol(ClientProtocol):
+    """The conversation of an opponent of the bot under test. It seeks the same matches as that bot, and plays the first
+    legal move.
+    """
 
-    def __init__(self, name: str, proxy: WebSocketProxy, *, holds_turns: bool) -> None:
+    def __init__(self, name: str, url: str, *, holds_turns: bool) -> None:
+        super().__init__(name, secrets.token_urlsafe(24), url, patience=None)
         self.holds_turns = holds_turns
         """True while this opponent does not answer its turns."""
-        self.held_turns: dict[str, Message] = {}
+        self.held_turns: dict[str, Turn] = {}
         """The turns that this opponent has not answered, by match."""
         self.matches: set[str] = set()
-        self.welcomed = asyncio.Event()
-        self._name = name
-        self._token = secrets.token_urlsafe(24)
-        self._proxy = proxy
-        self._connection: ClientConnection | None = None
-        self._playing = asyncio.create_task(self._play())
 
-    async def seek(self, seek: Message) -> None:
+    def _make_hello(self) -> Hello:
+        return Hello(bot=self._name, token=self._token, slots=MAX_SLOTS)
+
+    def seek(self, seek: Message) -> list[Effect]:
         """Seek a match with the game and config of the bot's `seek`. It is unrated if that seek names an opponent."""
         rated = bool(seek.get("rated", True)) and "opponent" not in seek
-        await self._send(type="seek", id="house", game=seek["game"], config=seek.get("config", {}), rated=rated)
+        return [Seek(id="house", game=seek["game"], config=seek.get("config", {}), rated=rated)]
 
-    async def unseek(self) -> None:
-        await self._send(type="unseek", id="house")
+    def unseek(self) -> list[Effect]:
+        return [Unseek(id="house")]
 
-    async def release_turns(self) -> None:
+    def release_turns(self) -> list[Effect]:
         """Answer all held turns, and from now on each turn at once."""
         self.holds_turns = False
-        for match in list(self.held_turns):
-            await self._move(self.held_turns.pop(match))
+        turns, self.held_turns = self.held_turns, {}
+        return [_first_move(turn) for turn in turns.values()]
 
-    async def resign_all(self) -> None:
+    def resign_all(self) -> list[Effect]:
         self.held_turns.clear()
-        for match in list(self.matches):
-            await self._send(type="resign", match=match)
+        return [Resign(match=match) for match in self.matches]
+
+    def _on_start(self, start: Start) -> list[Effect]:
+        self.matches.add(start.match)
+        return [Ready(match=start.match)]
+
+    def _on_turn(self, turn: Turn, now: float) -> list[Effect]:
+        if not self.holds_turns:
+            return [_first_move(turn)]
+        self.held_turns[turn.match] = turn
+        return []
+
+    def _on_end(self, end: End) -> list[Effect]:
+        self.matches.discard(end.match)
+        self.held_turns.pop(end.match, None)
+        return []
+
+
+def _first_move(turn: Turn) -> Move:
+    assert turn.legal
+    return Move(match=turn.match, ply=turn.ply, move=turn.legal[0])
+
+
+class Opponent(ClientBase):
+    """The connection of an opponent. `on_change` is called after each of its messages."""
+
+    def __init__(self, protocol: OpponentProtocol, on_change: Callable[[], None]) -> None:
+        self.protocol = protocol
+        self._on_change = on_change
+        timeouts = ClientTimeouts(max_retry_delay_s=SETTLE_DELAY_S)
+        super().__init__(NodeRouter(protocol, single_node=True), timeouts, time.monotonic)
+        self._playing = asyncio.create_task(self.play())
 
     async def close(self) -> None:
         """Close the connection of this opponent."""
         self._playing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._playing
+        await asyncio.wait([self._playing])
 
-    async def _play(self) -> None:
-        while True:
-            with contextlib.suppress(OSError, ConnectionClosed, InvalidHandshake):
-                async with connect_to(self._proxy.arena, Subprotocol(MSGPACK.subprotocol)) as self._connection:
-                    await self._send(type="hello", bot=self._name, token=self._token, slots=MAX_SLOTS)
-                    while True:
-                        await self._receive(msgspec.msgpack.decode(await self._connection.recv(decode=False)))
-            self._connection = None
-            await asyncio.sleep(0.1)
-
-    async def _receive(self, message: Message) -> None:
-        match message["type"]:
-            case "welcome":
-                self.welcomed.set()
-            case "start":
-                self.matches.add(message["match"])
-                await self._send(type="ready", match=message["match"])
-            case "turn" if self.holds_turns:
-                self.held_turns[message["match"]] = message
-            case "turn":
-                await self._move(message)
-            case "end":
-                self.matches.discard(message["match"])
-                self.held_turns.pop(message["match"], None)
-        self._proxy.wake()
-
-    async def _move(self, turn: Message) -> None:
-        await self._send(type="move", match=turn["match"], ply=turn["ply"], move=turn["legal"][0])
-
-    async def _send(self, **message: object) -> None:
-        if self._connection is not None:
-            with contextlib.suppress(ConnectionClosed):
-                await self._connection.send(msgspec.msgpack.encode(message))
+    def _perform(self, effects: Sequence[Effect]) -> None:
+        super()._perform([effect for effect in effects if not isinstance(effect, PrintLine)])
+        self._on_change()
 
 
 class BotUnderTest:
@@ -282,8 +278,8 @@ class Harness:
             seats = load_game(sought["game"], sought.get("config", {})).seats
         except (BotFault, KeyError, TypeError) as exc:
             raise CaseFailed(f"seeks a match that the arena does not offer: {exc}") from exc
-        for opponent in await self._ensure_opponents(seats - 1):
-            await opponent.seek(sought)
+        for opponent in self._ensure_opponents(seats - 1):
+            opponent.perform(opponent.protocol.seek(sought))
 
     async def start_match(self) -> str:
         """Start a match, check that the bot is ready, and return the match's id."""
@@ -331,12 +327,12 @@ class Harness:
         """Let the opponents leave their turns unanswered."""
         self._holds = True
         for opponent in self.opponents:
-            opponent.holds_turns = True
+            opponent.protocol.holds_turns = True
 
     async def wait_for_opponent_turn(self, match: str) -> None:
         """Wait until an opponent has a turn that it leaves unanswered. Raise `CaseFailed` if that takes too long."""
         if not await self._until(
-            lambda: any(match in opponent.held_turns for opponent in self.opponents) or None,
+            lambda: any(match in opponent.protocol.held_turns for opponent in self.opponents) or None,
             self.timeouts.move_timeout_s,
         ):
             raise CaseFailed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
@@ -345,9 +341,8 @@ class Harness:
         """Return whether the opponents have an unanswered turn of a simultaneous round in a match. The bot moves in
         this round, too.
         """
-        return any(
-            isinstance(one.held_turns[match]["to_move"], list) for one in self.opponents if match in one.held_turns
-        )
+        held = [opponent.protocol.held_turns.get(match) for opponent in self.opponents]
+        return any(turn is not None and not isinstance(turn.to_move, int) for turn in held)
 
     async def expect_return(self, since: int, timeout_s: float | None = None) -> float:
         """Check that the bot reconnects with the same name and token; return the seconds it took."""
@@ -400,11 +395,10 @@ class Harness:
         self.websocket_proxy.reset()
         self.tcp_proxy.closes_new_connections = False
         self._holds = False
-        matches = {match for opponent in self.opponents for match in opponent.matches}  # some may just have ended
+        matches = {match for one in self.opponents for match in one.protocol.matches}  # some may just have ended
         for opponent in self.opponents:
-            opponent.holds_turns = False
-            await opponent.unseek()
-            await opponent.resign_all()
+            opponent.protocol.holds_turns = False
+            opponent.perform([*opponent.protocol.unseek(), *opponent.protocol.resign_all()])
         if matches and self.websocket_proxy.connection is not None and self.bot.exit_description is None:
             await self.websocket_proxy.until(
                 lambda: all(self.find_message("end", by=FROM_ARENA, since=0, match=match) for match in matches) or None,
@@ -432,14 +426,11 @@ class Harness:
             raise CaseFailed(f"exited: its process {self.bot.exit_description}")
         return it
 
-    async def _ensure_opponents(self, count: int) -> list[Opponent]:
+    def _ensure_opponents(self, count: int) -> list[Opponent]:
         while len(self.opponents) < count:
-            self.opponents.append(
-                Opponent(f"house-{len(self.opponents) + 1}", self.websocket_proxy, holds_turns=self._holds)
-            )
-        async with asyncio.timeout(self.timeouts.welcome_timeout_s):
-            for opponent in self.opponents[:count]:
-                await opponent.welcomed.wait()
+            name, url = f"house-{len(self.opponents) + 1}", f"ws://{HOST}:{self.websocket_proxy.arena}"
+            protocol = OpponentProtocol(name, url, holds_turns=self._holds)
+            self.opponents.append(Opponent(protocol, self.websocket_proxy.wake))
         return self.opponents[:count]
 
     def _find_welcome(self) -> RecordedMessage | None:

@@ -68,19 +68,6 @@ class ProxiedConnection:
         self.to_arena: asyncio.Queue[Message] = asyncio.Queue()
 
 
-def connect_to(port: int, subprotocol: Subprotocol | None) -> connect:
-    """Return a connection to the arena on a local port. The caller awaits it or enters it as a context."""
-    return connect(
-        f"ws://{HOST}:{port}",
-        subprotocols=None if subprotocol is None else [subprotocol],
-        compression=None,
-        max_size=MAX_SERVER_FRAME_BYTES,
-        proxy=None,
-        ping_interval=None,
-        close_timeout=1,
-    )
-
-
 def pass_unchanged(message: Message) -> Sequence[Message]:
     """Return this message alone, unchanged. The default of `from_bot` and `from_arena`."""
     return [message]
@@ -204,7 +191,17 @@ class WebSocketProxy:
         """Connect to the arena, with retries while it restarts. Raise `TimeoutError` if that takes too long."""
         async with asyncio.timeout(self._timeouts.arena_timeout_s):
             retry = Retry((OSError, InvalidHandshake, ConnectionClosed), Backoff(0.1))
-            return await retry.run(partial(connect_to, self.arena, subprotocol))
+            open_connection = partial(
+                connect,
+                f"ws://{HOST}:{self.arena}",
+                subprotocols=None if subprotocol is None else [subprotocol],
+                compression=None,
+                max_size=MAX_SERVER_FRAME_BYTES,
+                proxy=None,
+                ping_interval=None,
+                close_timeout=1,
+            )
+            return await retry.run(open_connection)
 
     async def _receive_from_bot(self, connection: ProxiedConnection) -> None:
         async for frame in connection.socket:

@@ -11,10 +11,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from bots.client.connecting import is_loopback
-from bots.client.settings import split_address
 from machine.bounded_fetch import fetch
-from machine.host_names import host_of_url
+from machine.client.connecting import is_loopback
+from machine.host_names import host_of_url, split_address
 from protocol.display import escape_unprintable, short_repr
 from protocol.errors import Fault, UsageFault
 

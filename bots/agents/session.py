@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 
 from bots.agents.talk import AgentProtocol
-from bots.client.nodes import RoutedEffect
-from bots.client.run import ClientBase
 from bots.client.settings import Settings
-from bots.client.talk import Effect, PrintLine, Stop
-from bots.client.timeouts import ClientTimeouts
+from machine.client.client import ClientBase
+from machine.client.client_protocol import Effect, PrintLine, Stop
+from machine.client.nodes import NodeRouter
+from machine.client.timeouts import ClientTimeouts
 from machine.timeouts import scale_timeouts
 from protocol.errors import Fault
 
@@ -25,11 +25,12 @@ class AgentSession(ClientBase):
     """An agent's session at the arena. `keep_connection` keeps it connected; `perform` carries out its decisions."""
 
     def __init__(self, name: str, settings: Settings, token: str) -> None:
-        self.protocol = AgentProtocol(name, token, settings.url, os.urandom(16).hex())
+        self.protocol = AgentProtocol(name, token, settings.url, os.urandom(16).hex(), settings.patience)
         self.status = f"{name}: connecting to {settings.url}"
         """The last message about the connection or the match."""
         self._changed = asyncio.Event()
-        super().__init__(name, settings, self.protocol, scale_timeouts(ClientTimeouts()), time.monotonic)
+        nodes = NodeRouter(self.protocol, single_node=settings.single_node, hosts=settings.hosts)
+        super().__init__(nodes, scale_timeouts(ClientTimeouts()), time.monotonic)
 
     @property
     def is_refused(self) -> bool:
@@ -41,10 +42,6 @@ class AgentSession(ClientBase):
         """True once all matches in progress are known, or once connecting has failed, for the reason in `status`."""
         here = self.protocol.connected and not self.protocol.awaited
         return here or self.is_refused or self._first.down_since is not None
-
-    def perform(self, effects: Sequence[Effect]) -> None:
-        """Carry out the effects of what the agent has decided through a tool, such as messages to send."""
-        self._run_step(lambda: [*effects])
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Wait until `condition` holds, for at most `timeout_s` seconds. Return whether it holds."""
@@ -71,13 +68,10 @@ class AgentSession(ClientBase):
         keeping.cancel()
         await asyncio.wait([keeping])
 
-    def _perform(self, effects: Sequence[RoutedEffect]) -> None:
+    def _perform(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, PrintLine):
                 self.status = effect.line
         super()._perform(effects)
         news, self._changed = self._changed, asyncio.Event()
         news.set()
-
-    def _perform_other(self, effect: RoutedEffect) -> None:
-        raise AssertionError(f"{effect} is nothing that an agent has to do")

@@ -9,10 +9,9 @@ from typing import Any, NoReturn
 
 from bots.client import progress_report
 from bots.client.bot import Bot, Choice, Turn
-from bots.client.conversation import FATAL_CODES
 from bots.client.seat import Seat, make_resignation
-from bots.client.talk import ClientProtocol, Effect, PrintLine, Stop
 from bots.client.worker_threads import Choose, Conclude, Prepare, WorkResult, read_choice
+from machine.client.client_protocol import ClientProtocol, Effect, PrintLine
 from protocol import messages
 from protocol.errors import Fault
 from protocol.games.base import Game
@@ -93,12 +92,10 @@ class AgentProtocol(ClientProtocol):
     `match`, `listing` and `notice`.
     """
 
-    def __init__(self, name: str, token: str, url: str, seed: str) -> None:
-        self.connected = False
-        self.games: list[str] = []
-        """The games that the arena plays; none before the first welcome."""
-        self.awaited: set[str] = set()
-        """The matches in progress that the welcome named and whose `start` has not arrived yet."""
+    credential_option = "--token-file"
+
+    def __init__(self, name: str, token: str, url: str, seed: str, patience: float | None = None) -> None:
+        super().__init__(name, token, url, patience)
         self.seek: messages.Seek | None = None
         """The agent's open seek, if there is one."""
         self.seek_refusal = ""
@@ -109,20 +106,15 @@ class AgentProtocol(ClientProtocol):
         self.notice = ""
         """The text of the arena's last error that was not about a seek."""
         self._bot = Agent(name)
-        self._token = token
-        self.url = url
         self._seed = seed
-        self._seeks_made = 0
-        self._close_reason = ""
 
     @property
     def current_match(self) -> AgentMatch | None:
         """The match in progress, if there is one."""
         return self.match if self.match is not None and not self.match.is_over else None
 
-    def hello(self) -> messages.Hello:
-        self._close_reason = ""
-        return messages.Hello(bot=self._bot.name, token=self._token, client=CLIENT_NAME, follow=True)
+    def _make_hello(self) -> messages.Hello:
+        return messages.Hello(bot=self._name, token=self._token, client=CLIENT_NAME, follow=True)
 
     def _on_unseeked(self, seek: str) -> list[Effect]:
         if self.seek is not None and self.seek.id == seek:
@@ -134,15 +126,9 @@ class AgentProtocol(ClientProtocol):
         return []
 
     def handle_lost(self, code: int) -> list[Effect]:
-        self.connected = False
-        self.awaited.clear()
         if self.seek is not None:
             self.seek, self.seek_refusal = None, "the connection to the arena was lost: seek again"
-        why = progress_report.STOPPING_CODES.get(code)
-        return [self.make_error_line(why), Stop(1)] if why else []
-
-    def describe_end(self, code: int) -> str:
-        return progress_report.format_close(self.url, code, self._close_reason)
+        return super().handle_lost(code)
 
     def seek_match(
         self, game: str, config: dict[str, Any], *, rated: bool, opponent: str | None, slow: bool
@@ -171,30 +157,21 @@ class AgentProtocol(ClientProtocol):
         work = match.open_choice
         answer, left_out = read_choice(work.turn, choice)
         match.open_choice = match.rejected = None
-        return self._drop_unsendable(match.seat.handle_result(WorkResult(work, answer, discarded=left_out)))
+        return match.seat.handle_result(WorkResult(work, answer, discarded=left_out))
 
     def resign(self) -> list[Effect]:
         """Resign the match in progress, if there is one."""
         match = self.current_match
-        return [] if match is None else self._drop_unsendable(match.seat.resign())
-
-    def _drop_unsendable(self, effects: list[Effect]) -> list[Effect]:
-        """Return the effects; if no connection is open, only the lines to print. The match's seat repeats its messages
-        on the next connection.
-        """
-        return [effect for effect in effects if self.connected or isinstance(effect, PrintLine)]
+        return [] if match is None else match.seat.resign()
 
     def _on_welcome(self, welcome: messages.Welcome) -> list[Effect]:
-        self.connected = True
         self.games = welcome.games
-        self.awaited = self.awaited & {*self.matches_elsewhere} | {*welcome.resumed}
         match = self.current_match
         if match is not None and match.start.match not in {*welcome.resumed, *self.matches_elsewhere}:
             match.ended_unseen = True
         return [self.make_error_line(f"connected to {self.url}")]
 
     def _on_start(self, start: messages.Start) -> list[Effect]:
-        self.awaited.discard(start.match)
         if self.seek is not None and start.seek == self.seek.id:
             self.seek = None
         match = self.current_match
@@ -237,12 +214,7 @@ class AgentProtocol(ClientProtocol):
         line = progress_report.format_result(match.start, match.own_seat, end)
         return [PrintLine(line, is_error=True)]
 
-    def _on_error(self, error: messages.Error) -> list[Effect]:
-        told = progress_report.format_error(self._bot.name, error, is_welcome=self.connected, flag="--token-file")
-        line = PrintLine(told, is_error=True)
-        if error.fatal:
-            self._close_reason = error.message
-            return [line, Stop(1)] if error.code in FATAL_CODES else []
+    def _on_error(self, error: messages.Error, line: PrintLine) -> list[Effect]:
         if self.seek is not None and error.ref == self.seek.id:
             self.seek, self.seek_refusal = None, error.message
         else:
@@ -265,7 +237,3 @@ class AgentProtocol(ClientProtocol):
         return (
             self.current_match if self.current_match is not None and self.current_match.start.match == match else None
         )
-
-    def make_error_line(self, text: str) -> PrintLine:
-        """Return a line about a problem. It goes to standard error, because standard output carries the protocol."""
-        return PrintLine(f"{self._bot.name}: {text}", is_error=True)

@@ -9,6 +9,7 @@ import dataclasses
 import os
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -17,16 +18,15 @@ from bots.client import progress_report
 from bots.client.bot import Bot
 from bots.client.seat import Seat, make_resignation
 from bots.client.settings import Settings
-from bots.client.talk import ClientProtocol, Effect, PrintLine, ScheduleListing, ScheduleSeek, Stop, WarmUp
 from bots.client.worker_threads import WorkResult
 from machine.backoff import Backoff
+from machine.client.client_protocol import ClientProtocol, Effect, PrintLine, ScheduleListing, Stop
 from protocol import games, messages
 from protocol.close_codes import GOING_AWAY
-from protocol.error_codes import AUTH_FAILED, BAD_MESSAGE, NAME_TAKEN, NO_SLOTS, NOT_ALLOWED, UNAVAILABLE
+from protocol.error_codes import NO_SLOTS, UNAVAILABLE
 from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game
 from protocol.games.wire_game import load_client_game, load_started_game
-from protocol.messages import FromClient
 
 NORMAL_CLOSURE = 1000
 """The close code of a WebSocket that ends without a particular reason."""
@@ -42,11 +42,24 @@ MAX_LISTING_INTERVAL_S = 600.0
 LISTING_INTERVAL_FACTOR = 5
 """The factor by which the interval between two reports grows after each report. A report says what the bot's seeks wait
 for."""
-FATAL_CODES = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
-"""The codes of fatal errors after which reconnecting would not help."""
 MAX_FAILED_IN_A_ROW = 3
 """The number of failed matches in a row after which the bot stops seeking."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleSeek:
+    """An effect: call `Conversation.retry_seek` for this game after these seconds."""
+
+    seconds: float
+    game: str
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """An effect: warm up the bot for a game while it plays other games, then call `Conversation.on_warmed_up`."""
+
+    game: str
 
 
 class Conversation(ClientProtocol):
@@ -60,21 +73,16 @@ class Conversation(ClientProtocol):
         game: Game[Any, Any] | None = None,
         first_look_delay_s: float = 3.0,
     ) -> None:
+        super().__init__(bot.name, token, settings.url, settings.patience)
         self._first_look_delay_s = first_look_delay_s
-        self.connected = False
         self.played = 0
-        self.url = settings.url
         self._bot = bot
         self._settings = settings
-        self._token = token
         self._seed = settings.seed or os.urandom(16).hex()
         self._slots = settings.slots
-        self._games: list[str] = []
-        """The games that the arena plays; none before the first welcome."""
         self._seats: dict[str, Seat] = {}
         self._waits_for_end = type(bot).ended is not Bot.ended or type(bot).missed is not Bot.missed
         self._finishing: dict[str, Seat] = {}
-        self._awaited: set[str] = set()
         self._unreachable_matches: set[str] = set()
         """The matches on nodes that can't be reached. Other matches may be played in the slots of these."""
         self._seeks: dict[str, str] = {}
@@ -86,7 +94,6 @@ class Conversation(ClientProtocol):
         self._needs_warm_up = settings.open and type(bot).warm_up is not Bot.warm_up
         self._not_warmed_up = list(self._games_to_play) if self._needs_warm_up else []
         """The games for which the bot still has to warm up. The warm-up for the first of them is in progress."""
-        self._seeks_made = 0
         self._held_games: set[str] = set()
         """Games whose seeks were refused. The bot does not seek them until their `ScheduleSeek` is due."""
         self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S))
@@ -103,18 +110,15 @@ class Conversation(ClientProtocol):
         """True if the program failed in too many matches in a row, so that no more matches are played."""
         self._last_details = ""
         """The last traceback that was reported to the author."""
-        self._close_reason = ""
-        """The reason that the arena gave for closing the connection; empty without one."""
         self._presets: dict[str, list[str]] = {}
         """The presets that the open seek for a game names, by game."""
         self._rules: dict[tuple[str, messages.RulesStamp | None, bytes], Game[Any, Any]] = {}
         if game is not None:
             self._rules[game.name, None, _rules_key(game.config)] = game
 
-    def hello(self) -> messages.Hello:
-        self._close_reason = ""
+    def _make_hello(self) -> messages.Hello:
         return messages.Hello(
-            bot=self._bot.name,
+            bot=self._name,
             token=self._token,
             version=self._bot.version[:64],
             client="bot-arena/python",
@@ -131,14 +135,14 @@ class Conversation(ClientProtocol):
         return self._seek_or_stop()
 
     def handle_result(self, result: WorkResult) -> list[Effect]:
-        """Return the effects of a thinking thread's result. Without a connection, messages are left out."""
+        """Return the effects of a thinking thread's result."""
         match = result.work.match
         seat = self._seats.get(match) or self._finishing.get(match)
         if seat is None:
             return []
         if result.details:
             result = self._shorten_repeated(result)
-        effects = [e for e in seat.handle_result(result) if self.connected or not isinstance(e, FromClient)]
+        effects = seat.handle_result(result)
         if seat.is_done and self._finishing.pop(match, None) is not None:
             effects += self._seek_or_stop()
         return effects
@@ -187,31 +191,23 @@ class Conversation(ClientProtocol):
         return [self.make_error_line(progress_report.format_left_matches(len(starts), away_ms))]
 
     def handle_lost(self, code: int) -> list[Effect]:
-        self.connected = False
         self._seeks.clear()
         self._withdrawn.clear()
-        self._awaited.clear()
-        if self._settings.assigned and code in (NORMAL_CLOSURE, GOING_AWAY):
-            return [Stop(0)]
-        why = progress_report.STOPPING_CODES.get(code)
-        return [self.make_error_line(why), Stop(1)] if why else []
+        stops = super().handle_lost(code)
+        return [Stop(0)] if self._settings.assigned and code in (NORMAL_CLOSURE, GOING_AWAY) else stops
 
     def set_unreachable(self, matches: set[str]) -> list[Effect]:
         self._unreachable_matches = matches
         return self._seek_or_stop()
 
-    def describe_end(self, code: int) -> str:
-        return progress_report.format_close(self.url, code, self._close_reason)
-
     def _on_welcome(self, welcome: messages.Welcome) -> list[Effect]:
-        first = not self._games
-        self.connected = True
-        self._games = welcome.games
+        first = not self.games
+        self.games = welcome.games
         if first and self._settings.game is None:
             self._add_games_of_arena()
         self._slots = min(self._settings.slots, welcome.limits.slots)
         going_on = {*welcome.resumed, *self.matches_elsewhere}
-        self._awaited = (self._awaited & {*self.matches_elsewhere} | {*welcome.resumed}) - self._seats.keys()
+        self.awaited -= self._seats.keys()
         effects: list[Effect] = []
         if not self._settings.assigned:
             effects.append(PrintLine(progress_report.format_welcome(self._bot.name, self.url, welcome.resumed)))
@@ -226,13 +222,12 @@ class Conversation(ClientProtocol):
 
     def _add_games_of_arena(self) -> None:
         """Add the games of the arena that the bot plays although this machine does not have their rules."""
-        more = [game for game in self._games if game in self._bot.games and game not in self._games_to_play]
+        more = [game for game in self.games if game in self._bot.games and game not in self._games_to_play]
         self._games_to_play += more
         if self._needs_warm_up:
             self._not_warmed_up += more
 
     def _on_start(self, start: messages.Start) -> list[Effect]:
-        self._awaited.discard(start.match)
         self._backoffs.clear()
         self._listing_interval_s, self._match_began, self._reports_listing = self._first_look_delay_s, True, False
         if start.seek is not None:
@@ -298,11 +293,7 @@ class Conversation(ClientProtocol):
         game = next(iter(self._seeks.values()))
         return [PrintLine(progress_report.format_waiting(self._bot.name, game, self._settings.opponent, listing))]
 
-    def _on_error(self, error: messages.Error) -> list[Effect]:
-        line = PrintLine(progress_report.format_error(self._bot.name, error, is_welcome=self.connected), is_error=True)
-        if error.fatal:
-            self._close_reason = error.message
-            return [line, Stop(1)] if error.code in FATAL_CODES else []
+    def _on_error(self, error: messages.Error, line: PrintLine) -> list[Effect]:
         game = self._seeks.get(error.ref or "")
         if error.ref is None or game is None:
             return [line]
@@ -319,7 +310,7 @@ class Conversation(ClientProtocol):
         """Seek matches for the free slots. Stop the bot when it has played all its matches."""
         if self._settings.assigned or not self.connected:
             return []
-        playing = len(self._seats) + len(self._awaited)
+        playing = len(self._seats) + len(self.awaited)
         under_way = playing + len(self._seeks)
         room = self._slots - under_way + len(self._unreachable_matches & self._seats.keys())
         all_told = not under_way and not (self._waits_for_end and self._finishing)
@@ -336,11 +327,11 @@ class Conversation(ClientProtocol):
         return self._seek(room) if room > 0 else []
 
     def _seek(self, max_seeks: int) -> list[Effect]:
-        games = [game for game in self._games_to_play if game in self._games]
+        games = [game for game in self._games_to_play if game in self.games]
         if not games:
             wanted = ", ".join(self._games_to_play)
             return [
-                self.make_error_line(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"),
+                self.make_error_line(f"the arena does not play {wanted}; it plays {', '.join(self.games)}"),
                 Stop(1),
             ]
         if self._settings.open:
@@ -367,7 +358,7 @@ class Conversation(ClientProtocol):
                 troubles.append(self.make_error_line(f"the bot can't play {game}: {fault}"))
                 continue
             seeks.append(messages.Seek(id=self._new_seek(game), game=game, open=True, presets=presets))
-        plays = not set(self._games_to_play).isdisjoint(self._games)
+        plays = not set(self._games_to_play).isdisjoint(self.games)
         return [*troubles, *seeks, *([] if plays else [Stop(1)])]
 
     def _presets_of(self, game: str) -> list[str]:
@@ -415,6 +406,3 @@ class Conversation(ClientProtocol):
                 self._bot.check_game(rules)
             self._rules[key] = rules
         return rules
-
-    def make_error_line(self, text: str) -> PrintLine:
-        return PrintLine(f"{self._bot.name}: {text}", is_error=True)

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from protocol import close_codes, error_codes
 from protocol.display import format_count, format_rating
 from protocol.games import payoff_unit
-from protocol.messages import End, Error, ListedBot, ListedSeek, Listing, Move, Outcome, Player, Rejected, Start
+from protocol.messages import End, ListedBot, ListedSeek, Listing, Move, Outcome, Player, Rejected, Start
 from protocol.names import fold_name
 from protocol.reasons import DRAW, FAILED, VOID, WIN
 
-STOPPING_CODES: Mapping[int, str] = {
-    close_codes.TOO_MANY_BAD_MESSAGES: "the arena closed the connection: too many bad messages",
-    close_codes.NOT_AUTHENTICATED: "the arena did not accept the name and token",
-    close_codes.SUPERSEDED: "a newer connection of this bot took over; this one stops",
-}
-"""The line to print after a close code that makes reconnecting useless, by close code."""
-RETRYABLE_CLOSE_CODES: Mapping[int, str] = {
-    close_codes.NO_HELLO: "got no hello in time",
-    close_codes.TOO_MANY_CONNECTIONS: "takes no more for now",
-}
-"""The close codes after which the client reconnects, each with its reason in words."""
-AUTH_ERROR_CODES = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
-"""The codes of errors that another name, or the right token, can prevent."""
 MAX_NAMED_BOTS = 3
 """The maximum number of bots that a line about waiting lists by name."""
 
@@ -35,17 +21,6 @@ def format_welcome(bot: str, url: str, resumed: Sequence[str]) -> str:
     """Return the line for a new connection."""
     going_on = f", resuming {', '.join(resumed)}" if resumed else ""
     return f"{bot}: connected to {url}{going_on}"
-
-
-def format_close(url: str, code: int, reason: str) -> str:
-    """Return the line for a closed connection. `reason` is the reason that the arena gave, or empty."""
-    if reason:
-        return f"the arena at {url} says: {reason}"
-    return (
-        f"the arena at {url} {RETRYABLE_CLOSE_CODES[code]}"
-        if code in RETRYABLE_CLOSE_CODES
-        else f"the connection to {url} ended ({code})"
-    )
 
 
 def format_waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
@@ -163,14 +138,6 @@ def format_rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
     left = rejected.strikes_left
     strikes = "" if left is None else f" ({left} strike{'' if left == 1 else 's'} left)"
     return f"{bot}: {moved} rejected at ply {rejected.ply} of {rejected.match}: {rejected.message}{strikes}"
-
-
-def format_error(bot: str, error: Error, *, is_welcome: bool, flag: str = "--token") -> str:
-    """Return the line for an `error` of the arena. If it refuses name or token, say what the author can do."""
-    told = f"{bot}: {error.message} ({error.code})"
-    if is_welcome or error.code not in AUTH_ERROR_CODES:
-        return told
-    return f"{told}; choose another name with --name, or give the token with {flag} or ARENA_TOKEN"
 
 
 def format_opponents(seats: Sequence[Player], seat: int) -> str:

@@ -8,7 +8,6 @@ import os
 import sys
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,18 +16,18 @@ from typing import Any, Unpack
 
 from bots import mistakes
 from bots.client.bot import Bot
-from bots.client.connection import NodeConnection
-from bots.client.conversation import Conversation
+from bots.client.conversation import Conversation, ScheduleSeek, WarmUp
 from bots.client.loading import hand_over, refuse
-from bots.client.nodes import CloseConnection, Connect, NodeRouter, RoutedEffect, SendTo
 from bots.client.settings import PartialSettings, Settings, check_name, merge_settings, read_environment, read_token
 from bots.client.still_running import SlowChoiceReporter
-from bots.client.talk import ClientProtocol, Effect, PrintLine, ScheduleListing, ScheduleSeek, Stop, WarmUp
-from bots.client.timeouts import ClientTimeouts
 from bots.client.tokens import default_path, find_or_make_token, read_handed_token
 from bots.client.warm_up import warm_up
 from bots.client.worker_threads import Choose, Conclude, Prepare, WorkerThreads, WorkResult, format_place
 from machine import event_loop, standard_streams
+from machine.client.client import ClientBase
+from machine.client.client_protocol import Effect, PrintLine
+from machine.client.nodes import NodeRouter
+from machine.client.timeouts import ClientTimeouts
 from machine.subprocesses import keep_private
 from machine.terminal import say
 from machine.timeouts import scale_timeouts
@@ -141,85 +140,6 @@ def _find_token(settings: Settings, bot: str) -> str:
     return read_token(read_handed_token(settings.token_fd))
 
 
-class ClientBase(ABC):
-    """A bot's connections to the nodes of an arena. The class sends messages, prints lines and stops the bot;
-    subclasses carry out all other effects in `_perform_other`.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        settings: Settings,
-        protocol: ClientProtocol,
-        timeouts: ClientTimeouts,
-        clock: Callable[[], float],
-    ) -> None:
-        self._timeouts = timeouts
-        self._clock = clock
-        self._name = name
-        self._settings = settings
-        self._nodes = NodeRouter(protocol, settings.url, single_node=settings.single_node, hosts=settings.hosts)
-        self._first = self._connection_to(settings.url, settings.patience)
-        self._others: dict[str, NodeConnection] = {}
-        """The connections to nodes other than the first, by URL."""
-        self._connection_tasks = asyncio.TaskGroup()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._exit_code: int | None = None
-
-    async def play(self) -> int:
-        """Connect, exchange messages and reconnect until the bot stops. Return the exit code."""
-        self._loop = asyncio.get_running_loop()
-        try:
-            async with self._connection_tasks:
-                await self._first.run()
-        except BaseExceptionGroup as failed:
-            raise failed.exceptions[0] from None
-        assert self._exit_code is not None
-        return self._exit_code
-
-    def _perform(self, effects: Sequence[RoutedEffect]) -> None:
-        for effect in effects:
-            if isinstance(effect, SendTo):
-                connection = self._connection(effect.url)
-                if connection is not None:
-                    connection.send(effect.message)
-            elif isinstance(effect, Connect):
-                connection = self._connection_to(effect.url, None)
-                self._others[effect.url] = connection
-                if self._exit_code is None:
-                    self._connection_tasks.create_task(connection.run())
-            elif isinstance(effect, CloseConnection):
-                self._others.pop(effect.url).stop()
-            elif isinstance(effect, PrintLine):
-                say(effect.line, err=effect.is_error, flush=True)
-            elif isinstance(effect, Stop):
-                self._exit_code = effect.code
-                for connection in (self._first, *self._others.values()):
-                    connection.stop()
-            else:
-                self._perform_other(effect)
-
-    def _connection_to(self, url: str, patience: float | None) -> NodeConnection:
-        return NodeConnection(
-            self._name, url, patience, self._nodes.protocol_for(url), self._perform, self._timeouts, self._clock
-        )
-
-    def _connection(self, url: str) -> NodeConnection | None:
-        return self._first if url == self._settings.url else self._others.get(url)
-
-    def _run_step(self, step: Callable[[], list[Effect]]) -> None:
-        self._perform(self._nodes.run_step(step))
-
-    @abstractmethod
-    def _perform_other(self, effect: RoutedEffect) -> None:
-        """Carry out an effect that concerns neither connections nor the terminal, such as work for the bot."""
-
-    @property
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        assert self._loop is not None, "play() has begun"
-        return self._loop
-
-
 class Client(ClientBase):
     """One bot process: a conversation with the arena, and threads in which the bot thinks."""
 
@@ -239,7 +159,8 @@ class Client(ClientBase):
         self._still_running = SlowChoiceReporter(timeouts.long_choice_delay_s)
         self._check_scheduled = False
         """True if a check of running work is scheduled."""
-        super().__init__(bot.name, settings, self._conversation, timeouts, clock)
+        nodes = NodeRouter(self._conversation, single_node=settings.single_node, hosts=settings.hosts)
+        super().__init__(nodes, timeouts, clock)
 
     def exit(self, code: int) -> None:
         """End the process if the code is not 0, or if a thread still thinks, which would block the exit. Report each
@@ -264,7 +185,7 @@ class Client(ClientBase):
         if code:
             raise SystemExit(code)
 
-    def _perform_other(self, effect: RoutedEffect) -> None:
+    def _perform_other(self, effect: Effect) -> None:
         if isinstance(effect, (Choose, Prepare, Conclude)):
             self._worker_threads.submit(effect)
             self._schedule_check()
@@ -272,8 +193,6 @@ class Client(ClientBase):
             self._running_loop.call_later(
                 effect.seconds, self._run_step, partial(self._conversation.retry_seek, effect.game)
             )
-        elif isinstance(effect, ScheduleListing):
-            self._running_loop.call_later(effect.seconds, self._run_step, self._conversation.request_listing)
         elif isinstance(effect, WarmUp):
             threading.Thread(target=self._warm_up, args=(effect.game,), daemon=True).start()
 

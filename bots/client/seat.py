@@ -8,8 +8,8 @@ from typing import Any
 
 from bots.client import progress_report
 from bots.client.bot import Bot, Turn, make_turn_rng
-from bots.client.talk import Effect, PrintLine
 from bots.client.worker_threads import Choose, Conclude, Prepare, Work, WorkResult
+from machine.client.client_protocol import Effect, PrintLine
 from protocol import messages
 from protocol.dice import NONCE_BYTES
 from protocol.display import escape_unprintable

@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar
-from urllib.parse import SplitResult, urlsplit
 
 from machine.arguments import add_preset, read_value
-from machine.host_names import host_of_url
+from machine.host_names import split_address
 from protocol import DEFAULT_PORT, bot_launch
 from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault
@@ -25,8 +24,6 @@ from protocol.secret_text import find_invisible, strip_invisible
 Name = TypeVar("Name", bound=str)
 DEFAULT_URL = f"ws://127.0.0.1:{DEFAULT_PORT}"
 """The URL of an arena on this machine."""
-MAX_URL_CHARS = 2000
-"""The maximum number of characters of a URL."""
 DEFAULT_OPEN_SLOTS = 16
 """A bot that takes any match has at least this many slots by default."""
 OPEN_MATCH_SLOTS = 8
@@ -158,11 +155,6 @@ def read_hosts(text: str) -> tuple[str, ...]:
     return hosts
 
 
-def allows_host(hosts: tuple[str, ...], host: str) -> bool:
-    """Return whether a host is in `hosts`, where `*.example` stands for all subdomains of `example`."""
-    return any(host == each or (each.startswith("*.") and host.endswith(each[1:])) for each in hosts)
-
-
 def _read_switch(text: str) -> bool:
     return text not in ("0", "false", "no")
 
@@ -207,19 +199,6 @@ def _check(settings: Settings) -> None:
             game_class(settings.game)(settings.config)
         except BadConfig as exc:
             raise UsageFault(str(exc)) from exc
-
-
-def split_address(url: str, *schemes: str) -> SplitResult | None:
-    """Return the parts of a URL with one of these schemes; None for an invalid URL."""
-    if len(url) > MAX_URL_CHARS or not url.isprintable() or " " in url:
-        return None
-    try:
-        parts = urlsplit(url)
-        sound = parts.scheme in schemes and host_of_url(url) and parts.port != 0 and not parts.fragment
-        (parts.hostname or "").encode("idna")  # raises an error for names that can never be looked up
-    except ValueError:
-        return None
-    return parts if sound else None
 
 
 def check_url(url: str) -> None:

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from bots.client.bot import Bot
 from bots.client.conversation import Conversation
 from bots.client.settings import Settings
-from bots.client.talk import PrintLine
 from bots.client.worker_threads import Work, WorkResult, do_work
+from machine.client.client_protocol import PrintLine
 from machine.code_timer import CodeTimer, TimeUp
 from machine.timestamps import utc_now
 from protocol.codec import MSGPACK

@@ -15,8 +15,9 @@ from arena.replay.verify import verify_record
 from arena.store.result_queries import record_of
 from arena.store.store import Reader
 from example_games import EXAMPLES
-from in_process import Hosted, hosting
+from in_process import hosting
 from players import Player, player
+from processes import RunningArena
 from protocol.dice import SEED_BYTES
 from protocol.errors import RulesFault
 from protocol.games import game_class, load_game
@@ -33,7 +34,7 @@ SETTING = (
 )
 
 
-async def sit_down(arena: Hosted, stack: AsyncExitStack, *names: str, game: str, **seek: object) -> list[Player]:
+async def sit_down(arena: RunningArena, stack: AsyncExitStack, *names: str, game: str, **seek: object) -> list[Player]:
     """Begin a match between these players. Return them in seat order."""
     players = [await stack.enter_async_context(player(arena.url, name)) for name in names]
     for one in players:

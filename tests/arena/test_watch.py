@@ -14,13 +14,13 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
-from arena.commands import output, watch
-from arena.commands.watch import Spectator, SpectatorPool, _url_of, _watch
+from arena.commands import output
+from arena.commands.watch import _url_of, _watch
 from arena.operator.client import NoServer
 from commands import call
 from in_process import hosting
 from processes import serving
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import ArenaFault
 from timeouts import WITHIN
 
 
@@ -82,7 +82,6 @@ async def test_with_nothing_under_way_it_says_what_it_waits_for(
     serve: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     served = await serve()
-    monkeypatch.setattr(watch, "RECONNECT_TIMEOUT_S", 0.0)
     watching = asyncio.create_task(_watch(f"ws://127.0.0.1:{served.port}", None, follow=True))
     out = screen(monkeypatch)
     for _ in range(2):  # it goes on with the next match
@@ -95,26 +94,6 @@ async def test_with_nothing_under_way_it_says_what_it_waits_for(
     await served.arena.close()
     with pytest.raises(ArenaFault, match=r"was stopped or restarts|no arena answers"):
         await watching
-
-
-async def test_of_a_match_that_is_over_it_says_how_to_see_it(serve: Any) -> None:
-    served = await serve()
-    with pytest.raises(UsageFault, match="no match 'm-1' is under way: if it is over, `arena replay show m-1"):
-        await _watch(f"ws://127.0.0.1:{served.port}", "m-1", follow=False)
-
-
-async def test_of_a_listed_match_that_is_over_already_the_next_is_shown(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out, newest, found = screen(monkeypatch), watch._wait_for_match, iter(["over"])
-
-    async def listed(nodes: SpectatorPool, url: str, seen: str) -> tuple[Spectator, str]:
-        over = next(found, None)
-        return await newest(nodes, url, seen) if over is None else (await nodes.get(url), over)
-
-    monkeypatch.setattr(watch, "_wait_for_match", listed)
-    match = await shown_whole(await serve(), out)
-    assert match in out.getvalue()
 
 
 async def test_it_finds_the_server_of_the_data_folder(tmp_path: Path) -> None:

@@ -19,9 +19,10 @@ from arena.runs.sandbox import BotEnvironment
 from arena.web.api.operations import games as list_games
 from arena.web.pages.taking_part import list_offers
 from arena.web.titles import match_title
-from in_process import Hosted, hosting
+from in_process import hosting
 from plans import plan
 from players import Map, Player, meet, player
+from processes import RunningArena
 from protocol.bot_launch import BotSpec
 from protocol.errors import RulesFault
 from protocol.games import game_class, game_names, load_game, playable_game_names
@@ -34,7 +35,7 @@ RING = "import signal; signal.raise_signal(signal.SIGALRM)"
 """Code that does in rules what an alarm does once their time is up."""
 
 
-async def sit_down(arena: Hosted, stack: AsyncExitStack, *names: str, game: str = "counting") -> list[Player]:
+async def sit_down(arena: RunningArena, stack: AsyncExitStack, *names: str, game: str = "counting") -> list[Player]:
     """Begin a match between these players. Return them in seat order."""
     players = [await stack.enter_async_context(player(arena.url, name)) for name in names]
     for one in players:

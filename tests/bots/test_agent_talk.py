@@ -9,9 +9,8 @@ import pytest
 from bots.agents.answers import describe_match
 from bots.agents.talk import AgentProtocol
 from bots.client.bot import Choice
-from bots.client.talk import PrintLine, Stop
+from machine.client.client_protocol import PrintLine, Stop
 from protocol import messages
-from protocol.close_codes import SUPERSEDED
 from protocol.messages import Event
 
 MOVE = {"heap": 0, "take": 1}
@@ -48,20 +47,11 @@ def test_a_move_that_was_made_without_a_connection_is_sent_when_it_is_back(
     protocol: AgentProtocol, script: Any
 ) -> None:
     protocol.handle_lost(1006)
-    assert sent(protocol.move(Choice(MOVE))) == []
+    protocol.move(Choice(MOVE))
     protocol.receive(script.welcome("m-1"), 110)
     protocol.receive(script.start(resumed=True), 110)
     (move,) = sent(protocol.receive(script.turn(), 110))
     assert move.move == MOVE
-
-
-def test_a_match_that_was_given_up_without_a_connection_is_resigned_when_it_is_back(
-    protocol: AgentProtocol, script: Any
-) -> None:
-    protocol.handle_lost(1006)
-    assert sent(protocol.resign()) == []
-    protocol.receive(script.welcome("m-1"), 110)
-    assert sent(protocol.receive(script.start(resumed=True), 110)) == [messages.Resign(match="m-1")]
 
 
 def test_a_match_whose_config_the_rules_here_refuse_is_lost_by_a_failure(script: Any) -> None:
@@ -82,24 +72,12 @@ def test_a_match_that_ended_without_a_connection_is_over(protocol: AgentProtocol
     )
 
 
-def test_a_match_under_way_is_awaited_from_the_welcome_to_its_start(script: Any) -> None:
-    protocol = AgentProtocol("mine", "secret-of-sixteen", "ws://arena", "seed")
-    protocol.receive(script.welcome("m-1"), 0)
-    assert protocol.awaited == {"m-1"}
-    protocol.receive(script.start(resumed=True), 0)
-    assert protocol.awaited == set()
-
-
 def test_a_seek_ends_with_the_connection(script: Any) -> None:
     protocol = AgentProtocol("mine", "secret-of-sixteen", "ws://arena", "seed")
     protocol.receive(script.welcome(), 0)
     protocol.seek_match("nim", {}, rated=True, opponent=None, slow=False)
     protocol.handle_lost(1006)
     assert (protocol.seek, protocol.seek_refusal) == (None, "the connection to the arena was lost: seek again")
-
-
-def test_who_was_replaced_by_another_connection_stops(protocol: AgentProtocol) -> None:
-    assert Stop(1) in protocol.handle_lost(SUPERSEDED)
 
 
 def test_the_clock_of_who_is_to_move_runs(protocol: AgentProtocol) -> None:

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from bots.client.bot import Bot, Turn
-from bots.client.connection import NodeConnection
 from bots.client.run import Client
 from bots.client.settings import Settings
-from bots.client.timeouts import ClientTimeouts
+from machine.client.connection import NodeConnection
+from machine.client.timeouts import ClientTimeouts
 from patience import PATIENT_CLIENT
 from protocol.messages import Hello, Move, Ready, Resign, Seek
 from timeouts import WITHIN

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import ClientConnection
 
-from bots.client import connecting
-from bots.client.connecting import ArenaRefused, ArenaUnreachable
 from bots.client.run import Client
 from bots.client.settings import Settings
-from bots.client.timeouts import ClientTimeouts
 from bots.reference.random_bot import RandomBot
+from machine.client import connecting
+from machine.client.connecting import ArenaRefused, ArenaUnreachable
+from machine.client.timeouts import ClientTimeouts
 from patience import HASTY_CLIENT, PATIENT_CLIENT
 from programs import program
 from protocol.errors import UsageFault

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bots.client.nodes import RoutedEffect
 from bots.client.run import Client
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose
 from bots.reference.random_bot import RandomBot
+from machine.client.client_protocol import Effect
 from patience import HASTY_CLIENT
 from protocol.error_codes import ELSEWHERE
 from protocol.messages import Error, Hello, Ready, Seek
@@ -45,7 +45,7 @@ class Sent:
 
 
 class Failing(Client):
-    def _perform_other(self, effect: RoutedEffect) -> None:
+    def _perform_other(self, effect: Effect) -> None:
         if isinstance(effect, Choose):
             raise RuntimeError("a defect")
 

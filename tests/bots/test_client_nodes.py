@@ -8,23 +8,23 @@ import pytest
 from msgspec.structs import replace
 
 from bots.client.bot import Bot, Turn
-from bots.client.connecting import ArenaRefused
 from bots.client.conversation import Conversation, PrintLine, ScheduleSeek, Stop
-from bots.client.node_urls import MAX_NODES
-from bots.client.nodes import (
+from bots.client.settings import Settings
+from bots.client.worker_threads import Choose, do_work
+from machine.client.client_protocol import Effect
+from machine.client.connecting import ArenaRefused
+from machine.client.node_urls import MAX_NODES
+from machine.client.nodes import (
     ATTEMPTS_BEFORE_FAILOVER,
     MAX_ATTEMPTS,
     MAX_COMPLAINTS,
     MAX_REDIRECTS,
+    ArenaNode,
     CloseConnection,
     Connect,
-    NodeProtocol,
     NodeRouter,
-    RoutedEffect,
     SendTo,
 )
-from bots.client.settings import Settings
-from bots.client.worker_threads import Choose, do_work
 from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
@@ -44,25 +44,31 @@ class Roaming:
         self.bot = First("mine")
         settings = {"seed": "7", "url": FIRST, "game": "nim", **settings}
         self.conversation = Conversation(self.bot, Settings(**settings), "t" * 20)
-        self.nodes = NodeRouter(self.conversation, FIRST)
-        self.talks: dict[str, NodeProtocol] = {FIRST: self.nodes.protocol_for(FIRST)}
+        self.nodes = NodeRouter(self.conversation)
+        self.talks: dict[str, ArenaNode] = {FIRST: self.nodes.node_at(FIRST)}
 
-    def hear(self, url: str, message: messages.FromServer) -> list[RoutedEffect]:
-        return self.does(self.talks[url].receive(message, 0.0))
+    def hear(self, url: str, message: messages.FromServer) -> list[Effect]:
+        return self.does(self.nodes.receive(self.talks[url], message, 0.0))
 
-    def does(self, effects: list[RoutedEffect]) -> list[RoutedEffect]:
+    def lose(self, url: str, code: int = 1006) -> list[Effect]:
+        return self.does(self.nodes.handle_lost(self.talks[url], code))
+
+    def fail(self, url: str) -> list[Effect]:
+        return self.does(self.nodes.handle_failed_attempt(self.talks[url]))
+
+    def does(self, effects: list[Effect]) -> list[Effect]:
         for effect in effects:
             if isinstance(effect, Connect):
-                self.talks[effect.url] = self.nodes.protocol_for(effect.url)
+                self.talks[effect.url] = self.nodes.node_at(effect.url)
         return effects
 
 
-def sent(effects: list[RoutedEffect]) -> list[tuple[str, str]]:
+def sent(effects: list[Effect]) -> list[tuple[str, str]]:
     """Where what was sent."""
     return [(effect.url, type(effect.message).__name__) for effect in effects if isinstance(effect, SendTo)]
 
 
-def said(effects: list[RoutedEffect]) -> str:
+def said(effects: list[Effect]) -> str:
     return "\n".join(effect.line for effect in effects if isinstance(effect, PrintLine))
 
 
@@ -97,14 +103,14 @@ def test_of_a_single_server_nothing_is_any_different(script: Any) -> None:
     roaming = Roaming()
     assert sent(roaming.hear(FIRST, script.welcome())) == [(FIRST, "Seek")]
     roaming.hear(FIRST, script.start(seek="s1"))
-    assert "lost" not in said(roaming.does(roaming.talks[FIRST].handle_lost(1006)))
+    assert "lost" not in said(roaming.lose(FIRST))
     assert "m-1 ended while the connection was down" in said(roaming.hear(FIRST, script.welcome()))
 
 
 def test_a_match_goes_on_while_another_connection_is_lost_and_made_again(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
-    roaming.does(roaming.talks[FIRST].handle_lost(1006))
+    roaming.lose(FIRST)
     assert "ended" not in said(roaming.hear(FIRST, replace(script.welcome(), url=A)))
     assert len(roaming.hear(B, script.turn())) == 1
 
@@ -113,7 +119,7 @@ def test_a_match_that_the_arena_says_goes_on_elsewhere_is_not_taken_for_ended(ro
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
     for url in (B, FIRST):
-        roaming.does(roaming.talks[url].handle_lost(1006))
+        roaming.lose(url)
     heard = roaming.hear(FIRST, replace(script.welcome(), url=A, elsewhere=[B]))
     assert "ended" not in said(heard)
     assert sent(roaming.hear(B, replace(script.welcome("m-1"), url=B))) == []
@@ -125,7 +131,7 @@ def test_a_match_that_the_arena_knows_nowhere_has_ended(roaming: Roaming, script
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
     for url in (B, FIRST):
-        roaming.does(roaming.talks[url].handle_lost(1006))
+        roaming.lose(url)
     heard = roaming.hear(FIRST, replace(script.welcome(), url=A))
     assert "m-1 ended while the connection was down" in said(heard)
 
@@ -147,7 +153,7 @@ def test_a_bot_goes_where_it_is_called_and_does_not_say_so(script: Any) -> None:
 
 def test_the_seeks_of_a_node_that_is_lost_are_sought_anew(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
-    lost = roaming.does(roaming.talks[B].handle_lost(1006))
+    lost = roaming.lose(B)
     assert [type(effect) for effect in lost] == [PrintLine, ScheduleSeek]
     assert (
         roaming.nodes.run_step(lambda: roaming.conversation.retry_seek("nim")) == []
@@ -156,7 +162,7 @@ def test_the_seeks_of_a_node_that_is_lost_are_sought_anew(roaming: Roaming, scri
 
 
 def test_where_a_node_cannot_be_reached_the_first_is_asked_again(roaming: Roaming) -> None:
-    tries = [roaming.talks[B].handle_failed_attempt() for _ in range(MAX_ATTEMPTS)]
+    tries = [roaming.fail(B) for _ in range(MAX_ATTEMPTS)]
     assert tries[:-1] == [[]] * (MAX_ATTEMPTS - 1)
     assert CloseConnection(B) in tries[-1]
     assert sent(roaming.nodes.run_step(lambda: roaming.conversation.retry_seek("nim"))) == [(FIRST, "Seek")]
@@ -165,13 +171,13 @@ def test_where_a_node_cannot_be_reached_the_first_is_asked_again(roaming: Roamin
 def test_a_bot_whose_first_node_stays_away_plays_at_others_that_it_had_named(script: Any) -> None:
     roaming = Roaming()
     roaming.hear(FIRST, replace(script.welcome(), url=A, nodes=[B, C]))
-    roaming.does(roaming.talks[FIRST].handle_lost(1006))
-    tries = [roaming.does(roaming.talks[FIRST].handle_failed_attempt()) for _ in range(MAX_ATTEMPTS + 1)]
+    roaming.lose(FIRST)
+    tries = [roaming.fail(FIRST) for _ in range(MAX_ATTEMPTS + 1)]
     assert tries == [[]] * (MAX_ATTEMPTS - 1) + [[Connect(B)], []]
-    assert [roaming.talks[B].handle_failed_attempt() for _ in range(MAX_ATTEMPTS)][-1] == [CloseConnection(B)]
-    assert roaming.does(roaming.talks[FIRST].handle_failed_attempt()) == [Connect(C)]
+    assert [roaming.fail(B) for _ in range(MAX_ATTEMPTS)][-1] == [CloseConnection(B)]
+    assert roaming.fail(FIRST) == [Connect(C)]
     assert sent(roaming.hear(C, replace(script.welcome(), url=C, nodes=[A, B]))) == [(C, "Seek")]
-    assert roaming.does(roaming.talks[FIRST].handle_failed_attempt()) == []
+    assert roaming.fail(FIRST) == []
     roaming.hear(C, script.start(seek="s2"))
     assert "ended" not in said(roaming.hear(FIRST, replace(script.welcome(), url=A, nodes=[B, C])))
     assert len(roaming.hear(C, script.turn())) == 1
@@ -180,17 +186,16 @@ def test_a_bot_whose_first_node_stays_away_plays_at_others_that_it_had_named(scr
 def test_a_node_with_a_match_is_tried_for_ever(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
-    roaming.does(roaming.talks[B].handle_lost(1006))
-    assert not any(
-        isinstance(effect, CloseConnection) for _ in range(9) for effect in roaming.talks[B].handle_failed_attempt()
-    )
+    roaming.lose(B)
+    assert roaming.nodes.run_step(lambda: [messages.Resign(match="m-1")]) == []  # it is said again when b is back
+    assert not any(isinstance(effect, CloseConnection) for _ in range(9) for effect in roaming.fail(B))
 
 
 def test_while_a_node_with_its_match_stays_away_a_bot_plays_others(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
-    roaming.does(roaming.talks[B].handle_lost(1006))
-    tries = [sent(roaming.talks[B].handle_failed_attempt()) for _ in range(ATTEMPTS_BEFORE_FAILOVER + 2)]
+    roaming.lose(B)
+    tries = [sent(roaming.fail(B)) for _ in range(ATTEMPTS_BEFORE_FAILOVER + 2)]
     assert tries == [[]] * (ATTEMPTS_BEFORE_FAILOVER - 1) + [[(FIRST, "Seek")], [], []]
     assert sent(roaming.hear(B, replace(script.welcome("m-1"), url=B))) == []
     roaming.hear(B, script.start(resumed=True))
@@ -200,9 +205,9 @@ def test_while_a_node_with_its_match_stays_away_a_bot_plays_others(roaming: Roam
 def test_a_node_that_refuses_a_bot_with_a_match_there_is_away_as_well(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
-    roaming.does(roaming.talks[B].handle_lost(1006))
+    roaming.lose(B)
     tries = [
-        sent(roaming.talks[B].handle_refusal(ArenaRefused(f"{B} answered HTTP 404")))
+        sent(roaming.nodes.handle_refusal(roaming.talks[B], ArenaRefused(f"{B} answered HTTP 404")))
         for _ in range(ATTEMPTS_BEFORE_FAILOVER)
     ]
     assert [effect for one in tries for effect in one] == [(FIRST, "Seek")]
@@ -218,7 +223,7 @@ def test_a_seek_that_is_sent_to_and_fro_is_tried_again_later(roaming: Roaming, s
 
 def test_a_connection_that_another_process_of_the_bot_took_over_ends_it(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
-    assert Stop(1) in roaming.talks[B].handle_lost(SUPERSEDED)
+    assert Stop(1) in roaming.lose(B, SUPERSEDED)
 
 
 @pytest.mark.parametrize("told", ["welcome first", "close first"])
@@ -227,10 +232,10 @@ def test_where_the_first_url_leads_to_a_node_of_which_there_is_a_connection_one_
 ) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
-    roaming.does(roaming.talks[FIRST].handle_lost(1006))
+    roaming.lose(FIRST)
     steps = {
         "welcome": lambda: roaming.hear(FIRST, replace(script.welcome("m-1"), url=B)),
-        "close": lambda: roaming.does(roaming.talks[B].handle_lost(SUPERSEDED)),
+        "close": lambda: roaming.lose(B, SUPERSEDED),
     }
     effects = [effect for step in (steps if told == "welcome first" else reversed(steps)) for effect in steps[step]()]
     assert CloseConnection(B) in effects
@@ -243,20 +248,20 @@ def test_what_was_sought_of_a_node_goes_on_over_the_first_url_where_that_leads_t
     roaming: Roaming, script: Any
 ) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
-    roaming.does(roaming.talks[FIRST].handle_lost(1006))
+    roaming.lose(FIRST)
     assert sent(roaming.hear(FIRST, replace(script.welcome(), url=B))) == [(FIRST, "Seek")]
-    roaming.does(roaming.talks[B].handle_lost(SUPERSEDED))
+    roaming.lose(B, SUPERSEDED)
     assert sent(roaming.hear(FIRST, script.start(seek="s1"))) == [(FIRST, "Ready")]
 
 
 def test_a_connection_that_was_about_to_be_made_may_take_over_the_first_one(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     for url in (FIRST, B):
-        roaming.does(roaming.talks[url].handle_lost(1006))
+        roaming.lose(url)
     roaming.hear(FIRST, replace(script.welcome(), url=B))
-    assert Stop(1) not in roaming.talks[FIRST].handle_lost(SUPERSEDED)
+    assert Stop(1) not in roaming.lose(FIRST, SUPERSEDED)
     roaming.hear(FIRST, replace(script.welcome(), url=B))
-    assert Stop(1) in roaming.talks[FIRST].handle_lost(SUPERSEDED)
+    assert Stop(1) in roaming.lose(FIRST, SUPERSEDED)
 
 
 def test_a_seek_is_taken_back_where_it_is(script: Any) -> None:
@@ -300,16 +305,16 @@ BAD_URLS = [
 ]
 
 
-def connections(effects: list[RoutedEffect]) -> list[str]:
+def connections(effects: list[Effect]) -> list[str]:
     return [effect.url for effect in effects if isinstance(effect, Connect)]
 
 
-def named_by(script: Any, first: str, *urls: str, hosts: tuple[str, ...] = ()) -> list[RoutedEffect]:
+def named_by(script: Any, first: str, *urls: str, hosts: tuple[str, ...] = ()) -> list[Effect]:
     """What a bot does that was welcomed at `first`, and told that its matches go on at these URLs."""
     conversation = Conversation(First("mine"), Settings(seed="7", url=first, game="nim"), "t" * 20)
-    nodes = NodeRouter(conversation, first, hosts=hosts)
-    return nodes.protocol_for(first).receive(
-        replace(script.welcome(), url=first, nodes=[*urls], elsewhere=[*urls]), 0.0
+    nodes = NodeRouter(conversation, hosts=hosts)
+    return nodes.receive(
+        nodes.node_at(first), replace(script.welcome(), url=first, nodes=[*urls], elsewhere=[*urls]), 0.0
     )
 
 
@@ -367,6 +372,6 @@ def test_a_server_that_names_thousands_of_nodes_is_followed_to_some_and_told_of_
 def test_a_node_that_is_not_followed_is_not_tried_when_the_first_is_away_either(script: Any) -> None:
     roaming = Roaming()
     roaming.hear(FIRST, replace(script.welcome(), nodes=["ws://evil", "ws://[::1", B]))
-    roaming.does(roaming.talks[FIRST].handle_lost(1006))
-    tried = [roaming.does(roaming.talks[FIRST].handle_failed_attempt()) for _ in range(MAX_ATTEMPTS + 2)]
+    roaming.lose(FIRST)
+    tried = [roaming.fail(FIRST) for _ in range(MAX_ATTEMPTS + 2)]
     assert {url for effects in tried for url in connections(effects)} == {B}

@@ -10,13 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from bots.client.bot import Bot
-from bots.client.conversation import Conversation
+from bots.client.conversation import Conversation, ScheduleSeek, WarmUp
 from bots.client.loading import build_bot
 from bots.client.options import read_command_line
 from bots.client.settings import DEFAULT_OPEN_SLOTS, PartialSettings, Settings, merge_settings
-from bots.client.talk import Effect, PrintLine, ScheduleSeek, Stop, WarmUp
 from bots.reference.random_bot import RandomBot
 from conftest import free_port
+from machine.client.client_protocol import Effect, PrintLine, Stop
 from processes import run, serving
 from protocol import messages
 from protocol.bot_launch import parse_bot_spec

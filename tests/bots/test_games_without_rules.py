@@ -16,12 +16,11 @@ from bots.agents.page import PageClient
 from bots.agents.replays import read_replay
 from bots.agents.talk import AgentProtocol
 from bots.client.bot import Bot, GameList, Turn
-from bots.client.conversation import Conversation
+from bots.client.conversation import Conversation, WarmUp
 from bots.client.loading import find_entry_point, make_bot
 from bots.client.progress_report import format_result
 from bots.client.run import for_people
 from bots.client.settings import PartialSettings, Settings, merge_settings
-from bots.client.talk import Effect, PrintLine, Stop, WarmUp
 from bots.client.turn_text import format_events
 from bots.client.worker_threads import Choose, Conclude, Prepare, do_work
 from bots.commands.pipe import encode_turn, parse_answer
@@ -29,6 +28,7 @@ from bots.playing.versions import compare_versions
 from bots.reference.human import Human, format_turn, read_move
 from bots.reference.random_bot import RandomBot
 from example_games import CONNECT_FOUR, ONE_CARD, PIG, TWENTY_ONE
+from machine.client.client_protocol import Effect, PrintLine, Stop
 from protocol import messages
 from protocol.dice import Dice
 from protocol.errors import IllegalMove, MalformedMove, UsageFault

@@ -21,7 +21,7 @@ from websockets.exceptions import (
 from websockets.http11 import Response
 from websockets.typing import Subprotocol
 
-from bots.client.timeouts import ClientTimeouts
+from machine.client.timeouts import ClientTimeouts
 from machine.host_names import host_of_url
 from protocol.codec import MSGPACK
 from protocol.display import escape_unprintable

@@ -12,40 +12,31 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from bots.client.connecting import ArenaRefused, ArenaUnreachable, connect
-from bots.client.nodes import NodeProtocol, RoutedEffect
-from bots.client.talk import PrintLine, Stop
-from bots.client.timeouts import ClientTimeouts
 from machine.backoff import Backoff
+from machine.client.client_protocol import Effect
+from machine.client.connecting import ArenaRefused, ArenaUnreachable, connect
+from machine.client.nodes import ABNORMAL_CLOSURE, ArenaNode, NodeRouter
+from machine.client.timeouts import ClientTimeouts
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
 from protocol.messages import FromClient, Welcome
 
-ABNORMAL_CLOSURE = 1006
-"""The close code of a WebSocket connection that broke."""
-
 
 class NodeConnection:
-    """A connection to `url` that reconnects. It passes effects to `perform`. After `patience` seconds without a
-    connection, it gives up.
-    """
+    """The connection to a node, which reconnects. It passes effects to `perform`."""
 
     def __init__(
         self,
-        name: str,
-        url: str,
-        patience: float | None,
-        protocol: NodeProtocol,
-        perform: Callable[[Sequence[RoutedEffect]], None],
+        node: ArenaNode,
+        nodes: NodeRouter,
+        perform: Callable[[Sequence[Effect]], None],
         timeouts: ClientTimeouts,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._timeouts = timeouts
         self._clock = clock
-        self._name = name
-        self._url = url
-        self._patience = patience
-        self._protocol = protocol
+        self._node = node
+        self._nodes = nodes
         self._perform = perform
         self._backoff = Backoff(timeouts.first_retry_delay_s, timeouts.max_retry_delay_s, random.random)
         self._outbox: deque[FromClient] = deque()
@@ -86,13 +77,13 @@ class NodeConnection:
         connection: ClientConnection | None = None
         try:
             async with self._until_stopped():
-                connection = await connect(self._url, self._timeouts)
+                connection = await connect(self._node.url, self._timeouts)
         except ArenaUnreachable as away:
             self._report_down(str(away))
-            self._perform(self._protocol.handle_failed_attempt())
+            self._perform(self._nodes.handle_failed_attempt(self._node))
             return away.retry_after_s
         except (ArenaRefused, UsageFault) as fault:
-            self._perform(self._protocol.handle_refusal(fault))
+            self._perform(self._nodes.handle_refusal(self._node, fault))
             return 0.0
         if connection is not None:
             await self._converse(connection)
@@ -109,29 +100,31 @@ class NodeConnection:
                     self._stop_timeout = None
 
     def _cap_by_patience(self, seconds: float) -> float:
-        if self._patience is None or self.down_since is None:
+        patience = self._nodes.patience_for(self._node)
+        if patience is None or self.down_since is None:
             return seconds
-        return max(0.0, min(seconds, self.down_since + self._patience - self._clock()))
+        return max(0.0, min(seconds, self.down_since + patience - self._clock()))
 
     def _report_down(self, reason: str, activity: str = "trying again") -> None:
-        """Report why the bot is not connected, and its `activity`: at once, then at intervals. Stop the bot when its
+        """Report why the client is not connected, and its `activity`: at once, then at intervals. Give up when its
         patience has run out, unless another node is connected.
         """
-        now = self._clock()
-        if self.down_since is None or self._protocol.is_other_connected:
+        now, patience = self._clock(), self._nodes.patience_for(self._node)
+        if self.down_since is None or self._nodes.is_other_connected(self._node):
             self.down_since = now
-        if self._patience is not None and now - self.down_since >= self._patience:
-            self._perform(
-                [PrintLine(f"{self._name}: {reason}; gave up after {self._patience:g} s", is_error=True), Stop(1)]
-            )
-        elif not self._reported_at or now - self._reported_at >= self._timeouts.down_notice_interval_s:
+        if patience is not None and now - self.down_since >= patience:
+            gave_up = f"; gave up after {patience:g} s" if patience else ""
+            self._perform(self._nodes.protocol.give_up(reason + gave_up))
+        elif self._nodes.is_reported(self._node) and (
+            not self._reported_at or now - self._reported_at >= self._timeouts.down_notice_interval_s
+        ):
             self._reported_at = now
-            self._perform([PrintLine(f"{self._name}: {reason}; {activity}", is_error=True)])
+            self._perform([self._nodes.protocol.make_error_line(f"{reason}; {activity}")])
 
     async def _converse(self, connection: ClientConnection) -> None:
         self._outbox.clear()
         self._welcomed_at = None
-        self.send(self._protocol.hello())
+        self.send(self._nodes.protocol.hello())
         writer = asyncio.create_task(self._write(connection))
         waiting = asyncio.create_task(self._wait_for_welcome())
         try:
@@ -149,9 +142,9 @@ class NodeConnection:
             code = connection.close_code or ABNORMAL_CLOSURE
             if self._welcomed_at is not None:
                 self._backoff.reset(self._clock() - self._welcomed_at)
-            self._perform(self._protocol.handle_lost(code))
+            self._perform(self._nodes.handle_lost(self._node, code))
             if not self._is_stopping:
-                self._report_down(self._protocol.describe_end(code))
+                self._report_down(self._nodes.describe_end(self._node, code))
 
     async def _wait_for_welcome(self) -> None:
         """Report at intervals that the arena has not welcomed the bot, until it does or patience has run out."""
@@ -159,7 +152,7 @@ class NodeConnection:
             await asyncio.sleep(self._cap_by_patience(self._timeouts.welcome_notice_delay_s))
             if self._welcomed_at is not None:
                 return
-            self._report_down(f"{self._url} has not accepted it yet", "waiting")
+            self._report_down(f"{self._node.url} has not accepted it yet", "waiting")
 
     async def _read(self, connection: ClientConnection) -> None:
         while True:
@@ -170,9 +163,9 @@ class NodeConnection:
             try:
                 message = MSGPACK.decode_server(frame)
             except MalformedMessage as exc:
-                self._perform([PrintLine(f"{self._name}: bad message from the arena: {exc}", is_error=True)])
+                self._perform([self._nodes.protocol.make_error_line(f"bad message from the arena: {exc}")])
                 continue
-            self._perform(self._protocol.receive(message, self._clock()))
+            self._perform(self._nodes.receive(self._node, message, self._clock()))
             if type(message) is Welcome:
                 self._welcomed_at = self._clock()
                 self.down_since = None
