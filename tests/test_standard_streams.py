@@ -116,7 +116,7 @@ def test_a_reader_that_goes_ends_a_command_without_a_word(tmp_path: Path) -> Non
 @pytest.mark.parametrize("to", [">&-", "2>&-", "> FULL", "2> FULL", "<&-"])
 def test_a_bot_is_told_what_is_wrong_and_fails_for_no_stream(tmp_path: Path, full: str, to: str) -> None:
     (tmp_path / "mine.py").write_text(BOT)
-    done = shell(f"{shlex.quote(sys.executable)} mine.py --game chess {to.replace('FULL', full)}", tmp_path)
+    done = shell(f"{shlex.quote(sys.executable)} mine.py --slots 0 {to.replace('FULL', full)}", tmp_path)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == (0 if to.startswith("2>") else 1)
     (tmp_path / "none.py").write_text('from bots import Bot\nBot("mine")\n')
