@@ -144,6 +144,8 @@ class _Guard:
             raise RulesError(f"the ranks are {short_repr(ranks)}: each seat has one, a number from 1 to {seats}")
 
     def _check_returns(self, payoffs: Any) -> None:
+        if payoffs is None and not self._game.payoff_unit:
+            return
         if len(payoffs) != self._game.seats or any(type(payoff) is not int for payoff in payoffs):
             raise RulesError(f"the payoffs are {short_repr(payoffs)}: each seat has one, a whole number")
 
