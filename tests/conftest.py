@@ -122,7 +122,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                     item.add_marker(skip)
     unmeasured = {file for file in {item.path for item in items} if _is_unmeasured(file)}
     for item in items:
-        if item.path in unmeasured or MEASURED_ONCE in item.name:
+        if item.path in unmeasured:
+            item.add_marker("untraced")
+        elif MEASURED_ONCE in item.name:
             item.add_marker("no_cover")
 
 

@@ -210,7 +210,7 @@ def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, cha
     """Run the files that the main process names, until it names none; then leave without its exit handlers."""
     status = 1
     measurement = coverage.Coverage.current()
-    is_measuring = measurement is not None
+    is_measuring, left = measurement is not None, None
     try:
         config = session.config
         plugins = config.pluginmanager
@@ -222,10 +222,15 @@ def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, cha
         items = {item.nodeid: item for item in session.items}
         while names := _receive(channel):
             file = [items[name] for name in names]
-            if measurement and is_measuring == _is_unmeasured(file):  # servers of its fixtures would be traced, too
+            # Between files, as servers of fixtures would be traced too, and as a thread that starts while the trace
+            # function is replaced fails.
+            if measurement and is_measuring == _is_unmeasured(file):
                 if is_measuring:
                     measurement.stop()
+                    left = sys.gettrace()  # pytest-cov stops only one of the tracers that it started
+                    sys.settrace(None)
                 else:
+                    sys.settrace(left)
                     measurement.start()
                 is_measuring = not is_measuring
             for item, following in zip(file, [*file[1:], session], strict=True):  # `session` keeps its fixtures
@@ -246,7 +251,7 @@ def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, cha
 
 
 def _is_unmeasured(file: list[pytest.Item]) -> bool:
-    return all(item.get_closest_marker("no_cover") for item in file)
+    return all(item.get_closest_marker("untraced") for item in file)
 
 
 def _capture_apart(capture: Any) -> None:
