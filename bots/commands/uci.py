@@ -57,7 +57,7 @@ def uci(args: Sequence[str], prog_name: str) -> None:
         prog=prog_name,
         usage="%(prog)s [options] -- ENGINE [ARGUMENT ...]",
         description="Play chess by an engine that speaks UCI, such as stockfish.",
-        epilog="The arena needs the game: pip install bot-arena-chess. --name is the engine's program if not given.",
+        epilog="The arena needs bot-arena-chess (plugins/chess). --name is the engine's program if not given.",
         allow_abbrev=False,
     )
     add_options(parser)

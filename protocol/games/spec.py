@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 FAMILY_SEPARATOR = ":"
-"""What stands between the name of a family of games and that of the game, in the names of games of families alone."""
+"""The separator in the name of a game of a family, `FAMILY:GAME`. No other name of a game has it."""
 
 
 class EvaluationSpec(NamedTuple):
