@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from measuring.value_function import POINTS_UNIT, ValueFunction
 from measuring.value_registry import load_value
+from protocol.games import rules_faults_of
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE
@@ -56,12 +57,14 @@ def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
     """Return the luck in a record. `value` is the value function that measures the luck, or its name. If it is None,
     use the best one.
 
-    Raise `UsageFault` as `load_value` does, and `BadRecord` as `replay` does.
+    Raise `UsageFault` as `load_value` does, `BadRecord` as `replay` does, and `RulesFault` if rules that are not built
+    in fail.
     """
     lines = replay(record)
     _, course = next(lines)
-    by = value if isinstance(value, ValueFunction) else load_value(course.game, value)
-    return luck_after(course.game, by, course.state, ((line, after.state) for line, after in lines))
+    with rules_faults_of(record.header.game):
+        by = value if isinstance(value, ValueFunction) else load_value(course.game, value)
+        return luck_after(course.game, by, course.state, ((line, after.state) for line, after in lines))
 
 
 def luck_after(

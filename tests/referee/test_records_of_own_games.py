@@ -12,10 +12,12 @@ import pytest
 from arena.replay.match_document import make_document
 from arena.replay.verify import OtherRulesDiffer, Verification, verify_record
 from example_games import PIG
+from measuring.luck import luck_of
 from own_game_records import DIGEST, MATCHES, RULES, Row, Rows, bytes_of, known, play_on, rows_of, table_of
 from protocol.dice import Dice, commitment
 from protocol.digest import first_digest, next_digest, result_digest
-from protocol.errors import BadRecord, MissingRules
+from protocol.errors import BadRecord, MissingRules, RulesFault
+from protocol.games import game_class
 from protocol.games.turn_game import draw_outcome
 from protocol.messages import CHANCE, Event, RulesStamp, Turn
 from referee import match, record_reader
@@ -414,3 +416,17 @@ def test_watchers_are_told_the_end_from_the_record(records: dict[str, Rows]) -> 
 def test_lines_of_the_journal_are_those_of_the_record(records: dict[str, Rows]) -> None:
     record = record_of(records["pig"])
     assert [json.loads(write_line(line)) for line in record.lines] == records["pig"][1:-1]
+
+
+def test_rules_that_fail_at_the_estimate_of_luck_are_named_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    with known("pig"):
+        record = play_on(table_of("pig").begin()).record()
+        rules: Any = game_class("pig")
+        chances = rules.rules_class.chances
+
+        def with_lists(self: Any, state: Any) -> list[Any]:
+            return [(weight, after._replace(scores=list(after.scores))) for weight, after in chances(self, state)]
+
+        monkeypatch.setattr(rules.rules_class, "chances", with_lists)
+        with pytest.raises(RulesFault, match=r"the rules of pig failed: .*unhashable type"):
+            luck_of(record)
