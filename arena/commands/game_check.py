@@ -23,7 +23,7 @@ from protocol.display import short_repr
 from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games import game_class, load_game
 from protocol.games.base import Game
-from protocol.games.turn_game import TurnGame, TurnRules, evaluate_state
+from protocol.games.turn_game import RulesError, TurnGame, TurnRules, evaluate_state
 from referee.contract import ContractBroken, ContractChecker, Timings
 
 SLOW_CALL_S = 0.02
@@ -31,6 +31,7 @@ SLOW_CALL_S = 0.02
 AUTHOR_METHODS: Mapping[str, tuple[str, ...]] = {
     "legal_moves": ("moves",),
     "to_move": ("turn",),
+    "decode_move": ("moves",),
     "apply": ("play",),
     "outcomes": ("play",),
     "apply_chance": ("chances",),
@@ -229,6 +230,8 @@ def _locate_violations(file: Path) -> Iterator[None]:
     except Exception as exc:
         if line_of(file, exc) is not None:
             raise
+        if isinstance(exc, RulesError) and (line := _line_of_method(file, exc.method)):
+            raise GameFileFault(f"{file.name}, line {line}: {exc}") from exc
         raise GameFileFault(_explain(file, exc)) from exc
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from protocol.display import escape_unprintable, short_repr, truncate
@@ -135,19 +135,22 @@ class _Guard:
         if not is_right:
             raise RulesError(
                 f"the seat to move is {short_repr(to_move)}: it is a number from 0 to {len(seats) - 1}, CHANCE, or "
-                "None once the game is over"
+                "None once the game is over",
+                "turn",
             )
 
     def _check_ranks(self, ranks: Any) -> None:
         seats = self._game.seats
         if len(ranks) != seats or any(type(rank) is not int or not 1 <= rank <= seats for rank in ranks):
-            raise RulesError(f"the ranks are {short_repr(ranks)}: each seat has one, a number from 1 to {seats}")
+            raise RulesError(
+                f"the ranks are {short_repr(ranks)}: each seat has one, a number from 1 to {seats}", "ranks"
+            )
 
     def _check_returns(self, payoffs: Any) -> None:
         if payoffs is None and not self._game.payoff_unit:
             return
         if len(payoffs) != self._game.seats or any(type(payoff) is not int for payoff in payoffs):
-            raise RulesError(f"the payoffs are {short_repr(payoffs)}: each seat has one, a whole number")
+            raise RulesError(f"the payoffs are {short_repr(payoffs)}: each seat has one, a whole number", "returns")
 
     def _check_unchanged(self, state: Any) -> None:
         """Raise `RulesError` if a state is not what it was when its match encoded it."""
@@ -163,7 +166,7 @@ class _Guard:
 
 def _find_place(room: ModuleType, exc: BaseException) -> str:
     """Return the file and the line of a module, or of a module below it, in which an exception or its cause was raised,
-    with a colon behind them. Return "" if it was raised elsewhere.
+    with a colon behind them; else those of the method that a `RulesError` names. Return "" if there are none.
     """
     for raised in (exc, exc.__cause__):
         place, trace = "", None if raised is None else raised.__traceback__
@@ -176,6 +179,15 @@ def _find_place(room: ModuleType, exc: BaseException) -> str:
             trace = trace.tb_next
         if place:
             return place
+    return _find_method(room, exc.method) if isinstance(exc, RulesError) else ""
+
+
+def _find_method(room: ModuleType, method: str) -> str:
+    """Return the file and the line in which a class of a module defines a method, in the form of `_find_place`."""
+    for kind in vars(room).values():
+        function = vars(kind).get(method) if isinstance(kind, type) and kind.__module__ == room.__name__ else None
+        if isinstance(function, FunctionType):
+            return f"{_base_name(function.__code__.co_filename)}, line {function.__code__.co_firstlineno}: "
     return ""
 
 

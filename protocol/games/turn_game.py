@@ -42,7 +42,13 @@ OPENING_KEY = "opening"
 
 
 class RulesError(TypeError):
-    """Rules do not keep the contract of a game. The message says what is wrong or missing, and what would be right."""
+    """Rules do not keep the contract of a game. The message says what is wrong or missing, and what would be right.
+    `method` is the method of the `TurnGame` that returned something wrong; "" if another one may have.
+    """
+
+    def __init__(self, problem: str, method: str = "") -> None:
+        super().__init__(problem)
+        self.method = method
 
 
 class IntegerSetting(NamedTuple):
@@ -164,7 +170,9 @@ class TurnGame(Generic[S, M]):
         """Return the rank of every seat in a finished game: 1 is best, and equal ranks are a tie."""
         winner = self.winner(state)
         if winner is not None and winner not in range(self.seats):
-            raise RulesError(f"the winner is {short_repr(winner)}: it is a seat from 0 to {self.seats - 1}, or None")
+            raise RulesError(
+                f"the winner is {short_repr(winner)}: it is a seat from 0 to {self.seats - 1}, or None", "winner"
+            )
         return [1 if winner in (None, seat) else 2 for seat in range(self.seats)]
 
     def returns(self, state: S) -> Sequence[int]:
@@ -182,7 +190,7 @@ class TurnGame(Generic[S, M]):
         """Return the outcomes of the chance event that comes next. Each has a weight, a whole number from 1, and the
         state after it.
         """
-        raise NotImplementedError
+        raise RulesError("turn returns CHANCE, but the method chances is missing", "turn")
 
     def seen(self, state: S, seat: int | None) -> S:
         """Return the state with None for what a seat, or a spectator (None), may not see."""
@@ -271,7 +279,7 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         self._opening = None
         if self.turn_game.turn(first) == CHANCE and not self.hidden:
             if opening is not None:
-                outcomes = len(self.turn_game.chances(first))
+                outcomes = len(_check_chances(self.turn_game.chances(first)))
                 self._opening = parse_integer(self.name, OPENING_KEY, opening, 0, outcomes - 1)
             self.config[OPENING_KEY] = self._opening
         elif opening is not None:
@@ -354,7 +362,7 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     def _weighted_states(self, state: TurnState) -> Sequence[tuple[int, Any]]:
         """Return the outcomes of a chance event, or of the turn of a seat that left, each with its weight."""
         if self.turn_game.turn(state.state) == CHANCE:
-            return self.turn_game.chances(state.state)
+            return _check_chances(self.turn_game.chances(state.state))
         return [(1, self.turn_game.play(state.state, move)) for move in self.turn_game.moves(state.state)]
 
     def _after(self, before: TurnState, state: Any) -> TurnState:
@@ -516,6 +524,21 @@ def evaluate_state(rules: Game[Any, Any], state: TurnState, seat: int) -> float:
     """Return the author's evaluation of an unfinished state of a `TurnGame` for a seat."""
     assert isinstance(rules, TurnRules)
     return rules.turn_game.evaluate(state.state, seat)
+
+
+def _check_chances(outcomes: Sequence[tuple[int, Any]]) -> Sequence[tuple[int, Any]]:
+    """Return the outcomes of a chance event. Raise `RulesError` if one is not a pair of a weight and a state."""
+    if not outcomes:
+        raise RulesError("chances returns no outcome: it needs one at least", "chances")
+    for outcome in outcomes:
+        is_pair = isinstance(outcome, (tuple, list)) and len(outcome) == 2
+        if not is_pair or type(outcome[0]) is not int or outcome[0] < 1:
+            raise RulesError(
+                f"chances returns the outcome {short_repr(outcome)}: each is a pair of a weight, a whole number "
+                "from 1, and the state after it",
+                "chances",
+            )
+    return outcomes
 
 
 def _draw(dice: Dice, weights: Iterable[int]) -> int:

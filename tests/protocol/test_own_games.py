@@ -212,7 +212,7 @@ def test_rules_that_break_the_contract_are_found_with_their_line(tmp_path: Path,
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("def chances(", "def chance(", "wrong.py: the method chances is missing"),
+        ("def chances(", "def chance(", "wrong.py, line 31: turn returns CHANCE, but the method chances is missing"),
         ("def start(self)", "def start()", "wrong.py: TypeError: Pig.start() takes 0 positional arguments but 1 was"),
         (
             "at_risk: int = 0",

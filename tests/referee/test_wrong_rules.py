@@ -52,15 +52,36 @@ def played(moves: list[int], **fixed: Any) -> Table:
         ([("return [1, 2]", "return [1, 2][:: 1 / state.number if state.number > 1 else 1]")], "line 24: TypeError: "),
         (
             [(TURN, "return 2 if state.number == 2 else state.seat")],
-            "counting.py: the seat to move is 2: it is a number",
+            "counting.py, line 20: the seat to move is 2: it is a number",
         ),
-        ([(TURN, "return state.number == 2 or state.seat")], "counting.py: the seat to move is True: it is a number"),
-        ([(TURN, "return CHANCE if state.number == 2 else state.seat")], "counting.py: NotImplementedError"),
+        (
+            [(TURN, "return state.number == 2 or state.seat")],
+            "counting.py, line 20: the seat to move is True: it is a number",
+        ),
+        (
+            [(TURN, "return CHANCE if state.number == 2 else state.seat")],
+            "counting.py, line 20: turn returns CHANCE, but the method chances is missing",
+        ),
+        *(
+            (
+                [
+                    (TURN, "return CHANCE if state.number == 2 else state.seat"),
+                    ("    def winner(", f"    def chances(self, state):\n        return {outcomes}\n\n    def winner("),
+                ],
+                f"counting.py, line 29: chances returns {said}",
+            )
+            for outcomes, said in (
+                ("[]", "no outcome: it needs one at least"),
+                ("[(0.5, state), (0.5, state)]", "the outcome (0.5, Count(number=2, seat=1)): each is a pair of"),
+                ("[7]", "the outcome 7: each is a pair of a weight, a whole number from 1,"),
+                ("[(0, state)]", "the outcome (0, Count(number=2, seat=1)): each is a pair of a weight,"),
+            )
+        ),
         ([(PLAY, "return (state.number + move, 0)")], "counting.py: AttributeError: 'tuple' object has no attribute"),
         ([("return 1 - state.seat", "raise LookupError")], "counting.py, line 30: LookupError"),
         (
             [("return 1 - state.seat", "return 'me'")],
-            "counting.py: the winner is 'me': it is a seat from 0 to 1, or None",
+            "counting.py, line 29: the winner is 'me': it is a seat from 0 to 1, or None",
         ),
         (
             [
@@ -69,7 +90,7 @@ def played(moves: list[int], **fixed: Any) -> Table:
                     "def returns(self, state):\n        return [1.5, -1.5]",
                 )
             ],
-            "counting.py: the payoffs are (1.5, -1.5): each seat has one, a whole number",
+            "counting.py, line 29: the payoffs are (1.5, -1.5): each seat has one, a whole number",
         ),
         (
             [("    def winner(", "    def ranks(self, state):\n        return [1, 'two']\n\n    def winner(")],
