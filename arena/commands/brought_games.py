@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from arena.commands.game_check import check_file
 from arena.commands.output import format_table, print_list, terminal_columns
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.store.actions import log_action
@@ -35,12 +36,13 @@ from protocol.games import (
     game_names,
     game_spec,
     is_known_game,
-    load_game,
     offered_game_names,
 )
 
 DIGEST_CHARS = 12
 """Number of digits of a digest that a table shows."""
+CHECKED_GAMES = 5
+"""Number of random games of each preset that a game plays before it is stored."""
 MISSING_RULES_ADVICE = "`arena game add FILE.py` adds a game of your own"
 """The advice to an operator whose arena lacks the rules of stored matches."""
 BRING_ADVICE = "`arena game add FILE.py` and --game FILE.py bring a game of your own"
@@ -62,11 +64,12 @@ class ListedGame(Struct, frozen=True, kw_only=True):
 
 
 def add(file: Path, where: str) -> None:
-    """Store the games of a file, and offer them. Raise `UsageFault` if the file has no game, or a name is taken."""
+    """Check the games of a file, store and offer them. Raise `UsageFault` if the file has no game, a name is taken or
+    a game breaks the contract.
+    """
     with locate_failures():
         names = add_game_file(file)
-        for name in names:
-            load_game(name)
+    check_file(file, CHECKED_GAMES)
     with closing(Store.open(where, checkpoint=False)) as store:
         store.write(add_games, [(game_spec(name), use_copy(name)) for name in names])
         store.write(log_action, COMMAND_LINE_ORIGIN, "add_game", names)

@@ -94,7 +94,7 @@ def run(options: GameCheckOptions) -> None:
         run_at_every_save([file], command, "the same games each time")
         return
     try:
-        rows = _check_file(file, options)
+        rows = check_file(file, options.games, options.seed)
     except GameFileFault as fault:
         say(f"arena: {fault}", err=True)
         raise SystemExit(1) from fault
@@ -126,10 +126,12 @@ def _explain(file: Path, exc: Exception) -> str:
     return f"{file.name}: {type(exc).__name__}: {exc}"
 
 
-def _check_file(file: Path, options: GameCheckOptions) -> list[CheckedPreset]:
-    """Check all presets of all games of a file. Raise `GameFileFault` if one breaks the contract."""
+def check_file(file: Path, games: int, seed: int = 0) -> list[CheckedPreset]:
+    """Check all presets of all games of a file by so many random games each. Raise `GameFileFault` if one breaks the
+    contract.
+    """
     with locate_failures(), _locate_violations(file):
-        return [row for name in add_game_file(file) for row in _check_presets(name, options)]
+        return [row for name in add_game_file(file) for row in _check_presets(name, games, seed)]
 
 
 def _check_installed(options: GameCheckOptions) -> list[CheckedPreset]:
@@ -137,18 +139,16 @@ def _check_installed(options: GameCheckOptions) -> list[CheckedPreset]:
     name = options.game
     game_class(name)
     try:
-        return _check_presets(name, options)
+        return _check_presets(name, options.games, options.seed)
     except ContractBroken as broken:
         raise ArenaFault(f"{name}: {broken.method}: {broken}") from broken
     except Exception as exc:  # rules may fail in any way
         raise ArenaFault(f"{name}: {type(exc).__name__}: {exc}") from exc
 
 
-def _check_presets(name: str, options: GameCheckOptions) -> list[CheckedPreset]:
-    return [
-        check_preset(load_game(name, {"preset": preset}), options.games, options.seed)
-        for preset in game_class(name).presets
-    ]
+def _check_presets(name: str, games: int, seed: int) -> list[CheckedPreset]:
+    presets = game_class(name).presets
+    return [check_preset(load_game(name, {"preset": preset}), games, seed) for preset in presets]
 
 
 def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:

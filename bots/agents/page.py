@@ -55,11 +55,13 @@ class PageClient:
         given = {key: value for key, value in query.items() if value is not None}
         where = "/".join(quote(part, safe="") for part in path)
         url = f"{self._page}/api/v1/{where}{'?' if given else ''}{urlencode(given)}"
-        status, body, _ = self._get(url, ANSWER_TIMEOUT_S)
+        status, body, headers = self._get(url, ANSWER_TIMEOUT_S)
         try:
             answer = msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeError) as exc:
-            raise PageError(f"{url} is no page of an arena: it answers HTTP {status} without JSON") from exc
+            linked = _PAGE_LINK_PATTERN.search(headers.get("Link", ""))
+            hint = f"; the page is at {linked[1].rstrip('/')}" if linked else ""
+            raise PageError(f"{url} is no page of an arena: it answers HTTP {status} without JSON{hint}") from exc
         if status != 200:
             error = answer.get("error", {}) if isinstance(answer, dict) else {}
             raise PageError(escape_unprintable(str(error.get("message", f"the page answers HTTP {status}"))))

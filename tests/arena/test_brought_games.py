@@ -196,6 +196,16 @@ def test_the_name_of_a_built_in_game_and_a_file_without_a_game_are_refused(
     assert not data.exists(), "nothing is made for a file that is refused"
 
 
+@SQLITE_ALONE
+def test_a_game_that_breaks_the_contract_is_not_stored(race: Path, data: Path, arena: Callable[..., Done]) -> None:
+    lines = race.read_text().splitlines()
+    number = next(number for number, line in enumerate(lines, 1) if "def winner(" in line)
+    race.write_text("\n".join((*lines[:number], "        return 7", *lines[number:])))
+    refused = arena("game", "add", str(race))
+    assert refused == (2, "", f"arena: race.py, line {number}: the winner is 7: it is a seat from 0 to 1, or None\n")
+    assert not data.exists()
+
+
 def test_a_removed_game_begins_no_match_and_stays_readable(
     race: Path, data: Path, arena: Callable[..., Done], forget: Callable[[], None]
 ) -> None:

@@ -67,6 +67,13 @@ def test_what_is_no_page_of_an_arena_is_told_in_one_line(answering: Any) -> None
         PageClient("ws://127.0.0.1:1", other).fetch("matches")
 
 
+def test_an_address_at_which_bots_connect_is_told_with_that_of_the_page(answering: Any) -> None:
+    link = {"Link": '<http://127.0.0.1:8/>; rel="alternate"'}
+    port = f"http://{answering(lambda host, path: (426, link, b'for programs'))}"
+    with pytest.raises(PageError, match=r"answers HTTP 426 without JSON; the page is at http://127\.0\.0\.1:8$"):
+        PageClient("ws://127.0.0.1:1", port).fetch("matches")
+
+
 def test_what_the_page_says_of_an_error_is_told_in_its_words(answering: Any) -> None:
     body = b'{"error": {"message": "no match \\u001b[2J here"}}'
     page = f"http://{answering(lambda host, path: (404, {}, body))}"
