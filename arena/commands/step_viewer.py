@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import sys
@@ -34,6 +35,10 @@ VIEWS_HELP = "0 to {last} what that seat saw, a all"
 """The help text for the viewer's keys that choose whose hidden information is shown."""
 MAX_PAUSE_S = 3600.0
 """Maximum seconds that `--play` shows each board."""
+
+
+_INTERRUPT_CHECK_INTERVAL_S = 0.2
+"""Seconds after which a wait for a key begins again. Ctrl-C ends a wait, but not if it comes just before the wait."""
 
 
 def check_terminal(*, step: bool, play: float | None, others: bool) -> None:
@@ -117,8 +122,12 @@ def _read_keys() -> Iterator[Callable[[float | None], str]]:
     before = termios.tcgetattr(keyboard)
 
     def pressed(within: float | None) -> str:
-        ready, _, _ = select.select([keyboard], [], [], within)
-        return (os.read(keyboard, 1) or b"q").decode("latin-1") if ready else NEXT_KEYS[0]
+        left = math.inf if within is None else within
+        while not select.select([keyboard], [], [], min(left, _INTERRUPT_CHECK_INTERVAL_S))[0]:
+            left -= _INTERRUPT_CHECK_INTERVAL_S
+            if left <= 0:
+                return NEXT_KEYS[0]
+        return (os.read(keyboard, 1) or b"q").decode("latin-1")
 
     try:
         tty.setcbreak(keyboard)
