@@ -6,6 +6,7 @@ import functools
 import os
 import shutil
 import sqlite3
+import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -81,7 +82,8 @@ def test_a_server_and_its_pages_start_without_loading_what_only_some_requests_ne
     start = functools.partial(start_module, env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"})
     server = ServerProcess("serve", "--web-port", "0", "--data", str(tmp_path / "data"), start_program=start)
     server.start()
-    server.wait_for_line("the page is at", WITHIN)
+    page = server.wait_for_line("the page is at", WITHIN).split()[-1]
+    urllib.request.urlopen(page, timeout=WITHIN).close()  # the server says where before its pages' process has started
     server.stop(timeout_s=WITHIN)
     loaded = {line.rpartition("|")[2].strip() for line in server.log if line.startswith("import time:")}
     assert loaded >= {"sqlalchemy", "arena.commands.serve", "uvicorn", "arena.web.pages.docs"}
