@@ -10,11 +10,14 @@ With `--mqtt`, this version is also measured while it publishes everything to a 
 starts. With `--metrics`, it is also measured while it collects metrics and serves them every second. With both options,
 it is also measured while it does both.
 
+With `--game FILE|NAME`, this version is also measured with another game in its default preset: once with the rules in
+the server, and once isolated in a process, whose processor time counts too. The option may be given more than once.
+
 With `--rate`, bots move at random moments, at this total rate of plies per second. The program then prints the time
 from a move to the opponent's turn, as bots see it, and the server's resident memory at the end of a run and at its
 peak.
 Usage: python benchmarks/server.py [--connections 64] [--seconds 5] [--rounds 3] [--rate N] [--against COMMIT]...
-    [--mqtt] [--metrics] [--profile FILE]
+    [--game GAME]... [--mqtt] [--metrics] [--profile FILE]
 """
 
 from __future__ import annotations
@@ -200,10 +203,14 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument(
         "--against", metavar="COMMIT", action="append", default=[], help="another version; may be given more than once"
     )
+    parser.add_argument(
+        "--game", metavar="FILE|NAME", action="append", default=[], help="also this game; may be given more than once"
+    )
     parser.add_argument("--synced", action="store_true", help="also this version as with --durability machine")
     parser.add_argument("--mqtt", action="store_true", help="also this version with a feed to a Mosquitto")
     parser.add_argument("--metrics", action="store_true", help="also this version with metrics that are read")
     parser.add_argument("--publish", metavar="URL", help=argparse.SUPPRESS)
+    parser.add_argument("--isolated", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--measured", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--profile", type=Path, help="write the arena server's cProfile here")
     parser.add_argument("--serve", choices=("echo", "arena"), help=argparse.SUPPRESS)
@@ -222,7 +229,12 @@ def _make_contenders(options: argparse.Namespace, folder: Path, broker: str | No
         fed.append(_Contender("metrics", [*this, "arena", "--measured"]))
         if broker:
             fed.append(_Contender("both", [*this, "arena", "--measured", "--publish", broker]))
-    return [_Contender("echo", [*this, "echo"]), _Contender("this", [*this, "arena", *profile]), *fed, *synced, *others]
+    games = []
+    for word in options.game:
+        name, command = Path(word).stem, [*this, "arena", "--game", word]
+        games += [_Contender(name, command), _Contender(f"{name}, isolated", [*command, "--isolated"])]
+    main = [_Contender("echo", [*this, "echo"]), _Contender("this", [*this, "arena", *profile])]
+    return [*main, *fed, *synced, *games, *others]
 
 
 @contextlib.contextmanager
@@ -286,6 +298,7 @@ def _exit_with_error(message: str) -> NoReturn:
 def _print_rates(contenders: list[_Contender], options: argparse.Namespace) -> None:
     print(f"{options.connections} connections, medians of {options.rounds} runs of {options.seconds:g} s, in turn")
     echo, this = contenders[:2]
+    width = max(len(one.name) for one in contenders) + 1
     for one in contenders:
         typical, beside = _medians(one.runs), one.ratios_to(echo)
         what, more = "plies/s", f"  {beside.cost:.2f} of the echo's, {beside.rate:.2f} of its rate"
@@ -294,7 +307,7 @@ def _print_rates(contenders: list[_Contender], options: argparse.Namespace) -> N
         elif one is not this:
             ours = one.ratios_to(this)
             more += f"; {ours.cost:.2f} of this version's, {ours.rate:.2f} of its rate"
-        print(f"{one.name:<8}{typical.rate:8,.0f} {what:<13}{typical.cost:7.1f} µs {more}")
+        print(f"{one.name:<{width}}{typical.rate:8,.0f} {what:<13}{typical.cost:7.1f} µs {more}")
     print(f"ratio {this.ratios_to(echo).rate:.2f}")
 
 
@@ -349,12 +362,14 @@ async def _run_load(
 
 
 def _processor_s(pid: int) -> float:
-    """Return the processor seconds of a process. On systems other than Linux, return 0."""
+    """Return the processor seconds of a process and of its children. On systems other than Linux, return 0."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(_processor_s(int(child)) for child in children)
 
 
 def _memory_mib(pid: int, what: str) -> float:
@@ -425,6 +440,7 @@ async def _serve_echo() -> None:
 
 async def _serve_arena(options: argparse.Namespace) -> None:
     from arena.feed import Feed
+    from arena.host.game_watch import GameLimits
     from arena.host.handler import Identity
     from arena.host.journal import Journal
     from arena.host.meters import Meters
@@ -439,12 +455,14 @@ async def _serve_arena(options: argparse.Namespace) -> None:
     from arena.store.async_store import AsyncStore
     from arena.store.feed_position import switch_feed
     from arena.store.store import Store
+    from machine.game_discovery import resolve_game
     from protocol.games import load_game
     from protocol.messages import Clock, Hello
 
     names = [f"bot{number}" for number in range(options.connections)]
     pairs = {name: pair for pair in zip(names[::2], names[1::2], strict=True) for name in pair}
-    game = load_game(GAME, CONFIG)
+    game = load_game(resolve_game(options.game[0])) if options.game else load_game(GAME, CONFIG)
+    pool = None if options.game else POOL
     count = 0
 
     class Paired(Arena):
@@ -466,7 +484,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
             if all(self.lobby.free_slots(name) > 0 for name in pair):
                 count += 1
                 seed = count.to_bytes(32, "big")
-                self.host.start_match(self.headers.make(f"m-{count}", game, pair, seed, pool=POOL), seed)
+                self.host.start_match(self.headers.make(f"m-{count}", game, pair, seed, pool=pool), seed)
 
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "arena.db")
@@ -483,7 +501,10 @@ async def _serve_arena(options: argparse.Namespace) -> None:
             feed=feed,
             meters=meters,
             access=Access(bounds=ConnectionBounds(per_address=1000)),
+            game_limits=GameLimits(),
+            isolates_games=options.isolated,
         )
+        await arena.host.rules.check_game(game.name)
         port = await arena.host.listener.listen("127.0.0.1", 0)
         if meters is None:
             await _serve_until_line(port)
