@@ -15,6 +15,7 @@ from arena.lobby.events import BotLeft, MatchNotBegun
 from arena.lobby.policy import LobbyPolicy
 from arena.lobby.seeks import match_spec_of
 from protocol.games import load_game, shared_game
+from protocol.messages import Seek
 from seek_board import SeekBoard
 
 
@@ -23,12 +24,13 @@ def board() -> SeekBoard:
     return SeekBoard()
 
 
-def test_who_names_each_other_or_names_one_that_names_nobody_meets(board: SeekBoard) -> None:
-    board.seek("ann", opponent="bob")
+def test_who_names_each_other_or_names_one_that_names_nobody_meets_unrated(board: SeekBoard) -> None:
+    board.add("ann", Seek(id="s", game="nim", opponent="bob"))
     board.seek("cid")
     board.seek("dan", opponent="cid")
     board.seek("bob", opponent="ann")
     assert sorted(board.until(2)) == [("ann", "bob"), ("cid", "dan")]
+    assert [rated for _, rated in board.played] == [False, False]
 
 
 def test_who_names_one_that_names_another_waits(board: SeekBoard) -> None:
