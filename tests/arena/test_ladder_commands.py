@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import re
 import threading
@@ -26,8 +27,8 @@ from arena.store.result_queries import leaderboard_of
 from arena.store.seasons import list_seasons
 from arena.store.store import Store
 from commands import Done, call
+from in_process import call_beside, hosting
 from library import ANN, BOB, Library
-from processes import run, serving
 from protocol.errors import UsageFault
 from seasons import finish, result, season
 from stored_matches import storable
@@ -217,8 +218,8 @@ async def _played(*clients: Any) -> list[Any]:
 
 
 async def test_the_command_asks_the_server_that_runs(data: Path) -> None:
-    async with serving(data):
-        code, out, err = await run("arena", "match", "annul", "one", "--data", str(data), folder=data)
-        assert (code, out, err) == (0, "1 match annulled, and nim/classic rated anew\n", "")
-        code, _, err = await run("arena", "match", "annul", "nine", "--data", str(data), folder=data)
-        assert (code, err) == (2, "arena: there is no match 'nine': `arena matches` lists those there are\n")
+    async with hosting(data):
+        annul = functools.partial(call_beside, "arena", "match", "annul", "--data", str(data))
+        assert await annul("one") == (0, "1 match annulled, and nim/classic rated anew\n", "")
+        unknown = "arena: there is no match 'nine': `arena matches` lists those there are\n"
+        assert await annul("nine") == (2, "", unknown)
