@@ -7,7 +7,7 @@ import dataclasses
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -129,13 +129,6 @@ def test_the_oldest_turns_make_room_and_ends_stay() -> None:
     assert payloads(outbox) == ["s", "6", "7", "8", "e"]
 
 
-def test_an_outbox_without_a_broker_stays_within_its_bounds() -> None:
-    outbox = Outbox(max_turn_bytes=50_000, max_durable_bytes=100_000)
-    for i in range(5_000):
-        outbox.add(message("x" * 90, qos=i % 2))
-        assert outbox.bytes <= 150_000
-
-
 def test_what_was_not_taken_goes_back_in_front() -> None:
     outbox = Outbox()
     for i in range(6):
@@ -201,16 +194,17 @@ async def heard(client: aiomqtt.Client, until: Callable[[dict[str, Any]], bool])
 
 
 async def test_a_subscriber_hears_start_turn_end_and_leaderboard(broker: Any) -> None:
+    large = replace(turn("m-1"), state={"heaps": list(range(9_000)), "to_move": 0, "ply": 0})
     async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
         feed.report(start("m-1"))
-        feed.report(turn("m-1"))
+        feed.report(large)
         feed.report(end("m-1"))
         feed.publish_leaderboard("nim/classic", [{"bot": "ann", "mu": 25.0}])
         news = await heard(client, lambda news: len(news) == 5)
     assert news["test/status"] == {"online": True}
     assert news["test/match/m-1/start"]["type"] == "start"
     assert news["test/match/m-1/start"].keys().isdisjoint({"seat", "seek"})
-    assert news["test/match/m-1/turn"]["ply"] == 0
+    assert news["test/match/m-1/turn"]["state"] == large.state
     assert news["test/match/m-1/turn"].keys().isdisjoint({"legal", "options"})
     assert news["test/match/m-1/end"]["ranks"] == [1, 2]
     assert news["test/leaderboard/nim/classic"] == {
@@ -259,15 +253,6 @@ async def test_of_hundreds_of_matches_each_start_and_end_comes_once_and_in_order
     assert told == [(f"m-{i}", True) for i in range(300)]
 
 
-async def test_a_large_turn_comes_whole(broker: Any) -> None:
-    large = replace(turn("m-1"), state={"heaps": list(range(9_000)), "to_move": 0, "ply": 0})
-    async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
-        await heard(client, lambda news: "test/status" in news)
-        feed.report(large)
-        news = await heard(client, lambda news: "test/match/m-1/turn" in news)
-    assert news["test/match/m-1/turn"]["state"] == large.state
-
-
 async def test_leaderboard_and_status_are_retained_for_who_comes_late(broker: Any) -> None:
     async with publishing(broker.url()) as feed:
         feed.publish_leaderboard("nim/classic", [{"bot": "ann"}])
@@ -280,15 +265,6 @@ async def test_leaderboard_and_status_are_retained_for_who_comes_late(broker: An
     }
 
 
-async def test_closing_publishes_what_still_waits(broker: Any) -> None:
-    async with subscribed(broker.port) as client:
-        async with publishing(broker.url()) as feed:
-            for i in range(500):
-                feed.report(end(f"m-{i}"))
-        news = await heard(client, lambda news: news.get("test/status") == {"online": False})
-    assert sum(topic.endswith("/end") for topic in news) == 500
-
-
 async def test_an_arena_that_dies_is_reported_offline_by_its_last_will(broker: Any) -> None:
     async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
         await heard(client, lambda news: news.get("test/status") == {"online": True})
@@ -298,6 +274,7 @@ async def test_an_arena_that_dies_is_reported_offline_by_its_last_will(broker: A
     assert news["test/status"] == {"online": False}
 
 
+@pytest.mark.uvloop_too
 async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) -> None:
     async with publishing(broker.url()) as feed:
         async with subscribed(broker.port) as client:
@@ -320,10 +297,9 @@ async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) 
     assert news["test/status"] == {"online": True}
 
 
-async def test_nobody_waits_for_a_broker_that_is_absent(broker: Any, caplog: pytest.LogCaptureFixture) -> None:
-    broker.kill()
+async def test_nobody_waits_for_a_broker_that_is_absent(caplog: pytest.LogCaptureFixture) -> None:
     timeouts = dataclasses.replace(PATIENT_FEED, first_retry_delay_s=10 * WITHIN)
-    async with asyncio.timeout(WITHIN), publishing(broker.url(), timeouts) as feed:
+    async with asyncio.timeout(WITHIN), publishing("mqtt://127.0.0.1:1", timeouts) as feed:
         for i in range(1000):
             feed.report(turn("m-1", i))
         feed.report(end("m-1"))
@@ -447,22 +423,3 @@ async def test_a_broker_that_falls_silent_is_left_and_tried_again() -> None:
         await feed.close()
     assert running.done()
     server.close()
-
-
-def test_it_works_under_uvloop(broker: Any) -> None:
-    uvloop = pytest.importorskip("uvloop")
-
-    async def scene() -> dict[str, Any]:
-        async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
-            feed.report(end("m-1"))
-            await heard(client, lambda news: "test/match/m-1/end" in news)
-            broker.kill()
-            with pytest.raises(aiomqtt.MqttError):
-                await heard(client, lambda news: False)
-            await asyncio.to_thread(broker.start)
-            feed.report(end("m-2"))
-            async with subscribed(broker.port) as again:
-                return await heard(again, lambda news: "test/match/m-2/end" in news)
-
-    run: Callable[[Coroutine[Any, Any, dict[str, Any]]], dict[str, Any]] = uvloop.run
-    assert run(scene())["test/match/m-2/end"]["reason"] == "win"

@@ -184,7 +184,7 @@ async def test_of_opponents_those_are_told_who_were_never_here(serve: Any) -> No
     assert [(seek["opponents"], seek.get("unknown")) for seek in seeks] == [(["ben"], None), (["nobody"], ["nobody"])]
 
 
-async def test_a_bot_whose_pace_is_used_up_waits_and_is_told_how_long(serve: Any) -> None:
+async def test_a_bot_whose_pace_is_used_up_is_told_how_long_it_waits(serve: Any) -> None:
     served = await serve(policy=LobbyPolicy(max_matches_per_hour=2))
     clients = [await served.enter("ann"), await served.enter("bob")]
     for match in range(2):
@@ -200,8 +200,3 @@ async def test_a_bot_whose_pace_is_used_up_waits_and_is_told_how_long(serve: Any
     for client in clients:
         told = (await listed(client))["bots"]
     assert all(1700 < bot["pace_s"] <= 1800 for bot in told)
-    for client, other in zip(clients, ("bob", "ann"), strict=True):
-        await client.send(type="unseek", id="paced")
-        await client.send(type="seek", id="named", game="nim", rated=False, opponent=other)
-    await served.matched(*clients)
-    assert (await clients[0].expect("start"))["seek"] == "named", "who is named plays on"

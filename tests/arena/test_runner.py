@@ -105,21 +105,10 @@ async def test_the_deadline_of_a_later_ply_is_kept_by_the_timer_of_an_earlier_on
     timer = room.runner._timer
     for _ in range(4):
         room.play()
-    assert room.runner._timer is not None
-    assert timer is not None
+    assert room.runner._timer is timer is not None, "it is not armed again at every ply"
     ends = await room.end()
     assert [seat.reason for seat in ends[0].seats] == ["timeout", "win"]
     assert len(room.journal.read("m-1")) == 3 + 4 + 1
-
-
-async def test_a_timer_is_not_armed_again_at_every_ply(tmp_path: Path) -> None:
-    room = Room(tmp_path).begin()
-    room.play()
-    timer = room.runner._timer
-    for _ in range(4):
-        room.play()
-    assert room.runner._timer is timer
-    room.runner.stop()
 
 
 async def test_a_move_that_had_arrived_before_the_deadline_is_looked_at_before_the_time_is_declared_up(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.protocol import State
 
@@ -60,13 +58,6 @@ async def test_what_a_superseded_connection_still_sends_is_not_acted_on(serve: A
     assert (await newer.expect("start"))["seek"] == "s1"
 
 
-async def test_twenty_bad_messages_close_the_connection(serve: Any) -> None:
-    client = await (await serve()).enter("ann")
-    for _ in range(20):
-        await client.wire.send(b"\xc1")
-    assert await client.closed() == 4000
-
-
 async def test_moves_that_cross_with_the_end_of_their_match_are_not_held_against_a_bot(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()
@@ -100,15 +91,6 @@ async def test_unknown_subprotocols_are_refused_with_those_there_are(serve: Any)
         await served.connect(subprotocols=["chess.v1"])
     assert refused.value.response.status_code == 400
     assert b"arena.v1.msgpack, arena.v1.json" in (refused.value.response.body or b"")
-
-
-async def test_json_is_spoken_in_text_frames(serve: Any) -> None:
-    served = await serve()
-    async with connect(f"ws://127.0.0.1:{served.port}", subprotocols=["arena.v1.json"]) as wire:
-        await wire.send(json.dumps({"type": "hello", "bot": "ann", "token": "x" * 16}))
-        welcome = json.loads(await wire.recv())
-        assert welcome["type"] == "welcome"
-        assert welcome["limits"] == {"max_message": 16384, "strikes": 3, "slots": 1}
 
 
 async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
