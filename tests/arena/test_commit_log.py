@@ -60,7 +60,7 @@ def test_journals_of_which_any_part_is_lost_are_whole_after_the_next_start(folde
     whole = played(folder, lines)
     chance = random.Random(1)
     logs = {path: path.read_bytes() for path in folder.glob("commits-*")}
-    for _ in range(50):
+    for _ in range(20):
         for path, data in logs.items():
             path.write_bytes(data)
         for match, data in whole.items():

@@ -33,13 +33,13 @@ from volumes import IS_NIGHTLY
 @pytest.mark.parametrize("first", KINDS)
 def test_two_frames_between_moves_come_to_the_same_on_both_ways_wherever_they_are_cut(first: str) -> None:
     place = list(KINDS).index(first)
-    seconds = KINDS if IS_NIGHTLY else list(KINDS)[place % 5 :: 5]  # each kind comes after several others
+    seconds = KINDS if IS_NIGHTLY else list(KINDS)[place % 8 :: 8]  # each kind comes after several others
     for second in seconds:
         cuts = cut_everywhere([MOVE, KINDS[first], KINDS[second], MOVE])  # raises where the two ways differ
         assert all(1 <= ways.frames <= 4 for ways in cuts)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_any_stream_in_any_pieces_comes_to_the_same_on_both_ways(seed: int) -> None:
     chance = random.Random(seed)
     ways = [both_ways(chance, chance.randrange(1, 40)) for _ in range(50)]

@@ -27,6 +27,7 @@ from arena.store.result_queries import leaderboard_of
 from arena.store.seasons import list_seasons
 from arena.store.store import Store
 from commands import Done, call
+from databases import filled_store
 from in_process import call_beside, hosting
 from library import ANN, BOB, Library
 from protocol.errors import UsageFault
@@ -40,12 +41,15 @@ TOKEN = "secret"
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A data folder with three rated matches of Nim, and one that is not."""
-    with closing(Store.open(tmp_path / "arena.db")) as store:
-        library = Library(store)
-        for name in ("one", "two", "three"):
-            library.play("nim", [ANN, BOB], match=name)
-        library.play("nim", [ANN, BOB], match="friendly", rated=False)
+    filled_store(tmp_path / "arena.db", play_four).close()
     return tmp_path
+
+
+def play_four(store: Store) -> None:
+    library = Library(store)
+    for name in ("one", "two", "three"):
+        library.play("nim", [ANN, BOB], match=name)
+    library.play("nim", [ANN, BOB], match="friendly", rated=False)
 
 
 def arena(data: Path, *words: str) -> Done:
