@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from arena.commands import quota_limits as limits
 from arena.commands.settings import ServerSettings
 from arena.host import journal_weights
-from arena.host.client_registry import RELEASE_BATCH_SIZE, ClientRegistry
+from arena.host.client_registry import RELEASE_BATCH_SIZE, ClientRegistry, _vacate
 from arena.host.quotas import (
     CONFIG_MEMORY_FACTOR,
     DAY_S,
@@ -22,7 +22,7 @@ from arena.host.quotas import (
     QuotaLimits,
     Quotas,
 )
-from arena.host.runner import MatchRunner
+from arena.host.session import ClientSession
 from arena.host.work_queue import WorkQueue
 from arena.lobby.policy import LobbyPolicy
 from protocol.errors import ArenaFault
@@ -286,65 +286,37 @@ async def test_of_journals_that_take_more_than_a_day_allows_the_largest_is_calle
     assert (await clients[0].expect("end"))["reason"] == "void"
 
 
-async def test_what_a_client_watched_and_where_it_sat_is_let_go_of_in_pieces(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    served = await serve()
-    clients = await two(served, HERE, "ab")
-    matches = 2 * RELEASE_BATCH_SIZE + 3
-    for number in range(matches):
-        for client in clients:
-            await client.send(type="seek", id=str(number), game="nim", config=OWN, rated=False)
-        starts = [await client.expect("start") for client in clients]
-        for client in clients:
-            await client.ready(starts[0])
-    watcher = await two(served, THERE, "w")
-    await watcher[0].send(type="watch", match=starts[0]["match"])
-    await watcher[0].expect("turn")
+def test_what_a_client_watched_and_where_it_sat_is_let_go_of_in_pieces() -> None:
+    left: list[int] = []
 
-    turns: list[int] = []
-    loop = asyncio.get_running_loop()
-    turn = 0
+    class Place:
+        def unwatch(self, peer: object) -> None:
+            left.append(-1)
 
-    def tick() -> None:
-        nonlocal turn
-        turn += 1
-        loop.call_soon(tick)
+        def remove_peer(self, seat: int, peer: object) -> None:
+            left.append(seat)
 
-    gone = asyncio.Event()
-    lose, unwatch = MatchRunner.remove_peer, MatchRunner.unwatch
-
-    def noted(runner: MatchRunner, seat: int, peer: Any) -> None:
-        turns.append(turn)
-        lose(runner, seat, peer)
-        if len(turns) == matches:
-            gone.set()
-
-    let_go: list[str] = []
-    monkeypatch.setattr(MatchRunner, "remove_peer", noted)
-    monkeypatch.setattr(MatchRunner, "unwatch", lambda runner, peer: (let_go.append(runner.id), unwatch(runner, peer)))
-    tick()
-    clients[0].wire.transport.abort()
-    async with asyncio.timeout(WITHIN):
-        await gone.wait()
-    assert max(map(turns.count, turns)) <= RELEASE_BATCH_SIZE
-    assert let_go == []
-    await watcher[0].wire.close()
-    async with asyncio.timeout(WITHIN):
-        while not let_go:  # noqa: ASYNC110
-            await asyncio.sleep(0)
-    assert let_go == [starts[0]["match"]]
+    count, session = 2 * RELEASE_BATCH_SIZE + 3, cast(ClientSession, None)
+    places: list[Any] = [Place() for _ in range(count)]
+    counts = [len(left) for _ in _vacate(session, places, [(place, seat) for seat, place in enumerate(places)])]
+    assert counts == [8, 16, count + 8, count + 16]
+    assert left == [-1] * count + list(range(count))
 
 
-async def test_a_match_that_is_over_is_held_by_nobody_who_watched_it(serve: Any) -> None:
+async def test_a_match_is_held_by_nobody_who_watched_it_and_is_gone_or_once_it_is_over(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun(config={"heaps": [3]})
-    watcher = await served.connect()
-    await watcher.send(type="hello")
-    await watcher.send(type="watch", match=start["match"])
-    await watcher.expect("turn")
     clients: ClientRegistry = served.arena.host.clients
-    assert [list(watched) for watched in clients._watched_by_client.values()] == [[start["match"]]]
+    for _ in range(2):
+        watcher = await served.connect()
+        await watcher.send(type="hello")
+        await watcher.send(type="watch", match=start["match"])
+        await watcher.expect("turn")
+    assert [list(watched) for watched in clients._watched_by_client.values()] == [[start["match"]]] * 2
+    await watcher.wire.close()
+    async with asyncio.timeout(WITHIN):
+        while len(clients.runners[start["match"]].audience.spectators) > 1:  # noqa: ASYNC110
+            await asyncio.sleep(0)
     await asyncio.gather(first.play(), second.play())
     assert not any(clients._watched_by_client.values())
 
