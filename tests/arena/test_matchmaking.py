@@ -67,13 +67,6 @@ def test_a_seek_that_was_taken_back_is_not_found_by_who_names_it(board: SeekBoar
     assert board.until(2)[1] == ("bob", "cid")
 
 
-def test_all_seeks_of_two_bots_are_paired_off(board: SeekBoard) -> None:
-    for number in range(64):
-        board.seek("ann", str(number))
-        board.seek("bob", str(number))
-    assert board.until(64) == [("ann", "bob")] * 64
-
-
 def test_a_bot_of_many_slots_begins_no_more_than_its_pace_allows() -> None:
     board = SeekBoard(LobbyPolicy(max_matches_per_hour=2))
     for number in range(32):

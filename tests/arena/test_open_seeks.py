@@ -6,6 +6,7 @@ import pytest
 
 from arena.lobby.events import BotLoaded, BotReady, MatchAdded, SeatReleased
 from arena.lobby.policy import LobbyPolicy
+from protocol.games import game_names
 from protocol.messages import Seek
 from seek_board import SeekBoard
 
@@ -115,6 +116,14 @@ def test_those_that_find_nobody_keep_no_other_from_an_open_seek(board: SeekBoard
     rest(board)
     board.open("house", game="risk-campaign")
     assert board.until(1) == [("ann", "house")]
+
+
+def test_a_bot_that_is_open_to_many_games_is_listed_with_each(board: SeekBoard) -> None:
+    games = list(game_names())
+    for game in games:
+        board.open("house", game, game)
+    assert [seek.game for seek in board.lobby.list_seeks("house")] == games
+    assert POLICY.max_listed_seeks > 13
 
 
 def test_an_open_seek_that_was_taken_back_is_not_taken(board: SeekBoard) -> None:

@@ -228,14 +228,6 @@ def _wrong() -> str:
     return "the operator's token is missing or wrong: it is the one that operator.json had when the server started\n"
 
 
-async def test_an_operator_counts_among_the_connections_of_its_address(serve: Any) -> None:
-    served = await serve(
-        access=Access(operator_token=TOKEN, bounds=ConnectionBounds(per_address=1)), make_operations=all_handlers
-    )
-    async with connect_to_url(at(served), TOKEN):
-        assert (await refused(served))[0] == 503
-
-
 async def test_at_the_operators_socket_the_token_gets_in_however_many_come_without(serve: Any) -> None:
     bounds = ConnectionBounds(waiting_per_address=4)
     served = await serve(access=Access(operator_token=TOKEN, bounds=bounds), make_operations=all_handlers)
