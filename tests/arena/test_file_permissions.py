@@ -120,14 +120,3 @@ def test_a_data_folder_of_another_user_is_refused() -> None:
 def test_a_data_folder_is_ones_own_or_roots_or_whoevers_where_one_is_root(owner: int, user: int) -> None:
     with folder_of(owner, seen_by=user) as folder, lock(folder):
         assert is_held(folder)
-
-
-def test_what_is_no_database_of_an_arena_is_left_as_it_is(tmp_path: Path) -> None:
-    diary = tmp_path / "diary"
-    diary.write_text("dear diary")
-    diary.chmod(0o644)
-    words = ["random", "perfect", "--game", "nim", "--data", str(tmp_path / "data"), "--db", str(diary)]
-    done = call("arena", "tournament", *words)
-    assert (done.code, done.out) == (1, "")
-    assert done.err == f"arena: {diary} is not a database: choose another file with --db\n"
-    assert stat.S_IMODE(diary.stat().st_mode) == 0o644

@@ -8,9 +8,6 @@ from typing import Any
 
 import msgpack
 
-from arena.server.auth import Registration
-from arena.store.registry import add_bots
-from arena.store.tokens import hash_token
 from frame_pieces import BINARY, PING, TEXT, written
 from frames import BOTH, frame
 from protocol.codec import JSON, MSGPACK, Codec
@@ -73,27 +70,6 @@ async def test_a_flood_is_read_whole_and_in_order_while_a_match_is_played(serve:
     for number in range(read, written):
         assert (await flooder.expect("unseeked"))["id"] == str(number)
     assert (await flooder.expect("error"))["ref"] == "last"
-
-
-async def test_a_watcher_without_a_name_can_not_hold_up_a_match(serve: Any) -> None:
-    served = await serve(registration=Registration(open=False))
-    for bot in ("ann", "bob"):
-        await served.archive.write(add_bots, {bot: hash_token(f"{bot:*>16}")})
-    flooder = await Flooder.connect(served, MSGPACK)
-    flooder.send(type="hello")
-    await flooder.expect("welcome")
-    flooder.write(message(MSGPACK, type="unseek", id="x") * 3000)
-    flooder.send(type="watch", match="nowhere")
-    last = asyncio.create_task(read_watchers_answers(flooder, 3000))
-    await play_on(served)
-    assert not last.done()
-    assert (await last)["code"] == "unavailable"
-
-
-async def read_watchers_answers(flooder: Flooder, count: int) -> dict[str, Any]:
-    for _ in range(count):
-        await flooder.expect("unseeked")
-    return await flooder.expect("error")
 
 
 async def test_a_client_that_has_not_said_hello_can_not_hold_up_a_match(serve: Any) -> None:
