@@ -62,9 +62,7 @@ def test_what_is_no_address_and_no_network_is_named() -> None:
 
 async def test_a_connection_belongs_to_whom_the_proxy_names(serve: Any) -> None:
     served = await serve(access=Access(proxies=parse_networks("127.0.0.1")))
-    client = await served.connect(additional_headers={"X-Forwarded-For": "203.0.113.1"})
-    await client.send(type="hello")
-    await client.expect("welcome")
+    await served.spectator(additional_headers={"X-Forwarded-For": "203.0.113.1"})
     assert [wire.address for wire in served.arena.host.listener.connections] == ["203.0.113.1"]
 
 

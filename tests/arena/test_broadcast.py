@@ -7,6 +7,7 @@ import json
 import time
 from itertools import pairwise
 from typing import Any
+from unittest.mock import Mock
 
 import msgpack
 import pytest
@@ -207,11 +208,8 @@ async def test_who_reports_is_told_at_once_while_others_wait_for_their_rounds() 
 
 
 async def test_a_report_that_fails_is_its_own_trouble(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(message: FromServer) -> None:
-        raise RuntimeError("no feed")
-
     audience = Audience(Broadcaster(), "m-1")
-    audience.add_reporter(fail)
+    audience.add_reporter(Mock(side_effect=RuntimeError("no feed")))
     (watcher,) = crowd(audience, 1)
     audience.publish(turn(1))
     assert plies(watcher) == [1]

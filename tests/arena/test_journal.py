@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 from pathlib import Path
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -170,11 +171,8 @@ def test_a_part_that_can_not_be_cut_off_is_never_taken_for_the_record(
     match.write(written(*table.lines[:3]))
     write = os.write
 
-    def fail(file: int, size: int) -> None:
-        raise OSError(5, "Input/output error")
-
     monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:-1]))
-    monkeypatch.setattr(os, "ftruncate", fail)
+    monkeypatch.setattr(os, "ftruncate", Mock(side_effect=OSError(5, "Input/output error")))
     with pytest.raises(JournalFault):
         match.write(written(*table.lines[3:]))
     assert match.read_record_lines() == [write_line(table.lines[1])]
@@ -214,11 +212,8 @@ def test_lines_that_can_not_be_synced_are_as_if_they_had_not_been_written(
     match = journal.create("m-1")
     match.write(written(*table.lines[:3]))
 
-    def fail(file: int) -> None:
-        raise OSError(5, "Input/output error")
-
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fdatasync", fail)
+        patch.setattr(os, "fdatasync", Mock(side_effect=OSError(5, "Input/output error")))
         with pytest.raises(JournalFault, match="can't be synced: Input/output error"):
             match.write(written(*table.lines[3:]))
     assert journal.read("m-1") == table.lines[:3]

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -153,11 +154,8 @@ async def test_a_bot_is_gone_with_its_keeper_which_is_told_although_its_log_was_
 async def test_a_bot_for_which_no_descriptor_is_left_is_one_that_cannot_be_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def exhausted() -> None:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
     bot = BotProcess("mine", LaunchSpec(command=("true",), environment={}, token=""), tmp_path / "log", lambda *_: None)
-    monkeypatch.setattr(socket, "socketpair", exhausted)
+    monkeypatch.setattr(socket, "socketpair", Mock(side_effect=OSError(errno.EMFILE, "Too many open files")))
     with pytest.raises(BotCrashed, match="mine can't be started: Too many open files"):
         await bot.start()
 

@@ -136,9 +136,7 @@ async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve:
     served = await serve(access=Access(operator_token=TOKEN), make_operations=all_handlers)
     first, second, start = await served.begun()
     end, _ = await _played(first, second)
-    for client in (first, second):
-        await client.send(type="seek", id="s2", game="nim")
-    starts = [await client.expect("start") for client in (first, second)]
+    starts = await served.meet(first, second)
     assert all(seat["sigma"] < 8 for seat in starts[0]["seats"])
     async with connect_to_url(f"ws://127.0.0.1:{served.port}", TOKEN) as operator:
         done = await operator.ask(Annul(ids=[start["match"]]), AnnulmentOutcome)
@@ -152,17 +150,11 @@ async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve:
         await operator.ask(Annul(bot="ann", ids=[]), AnnulmentOutcome)
         await operator.ask(Annul(bot="ann", ids=[], undo=True), AnnulmentOutcome)
         board = {row.bot: row.mu for row in served.store.read(leaderboard_of, "nim/classic")}
-        for client in (first, second):
-            await client.send(type="seek", id="s2b", game="nim")
-        starts = [await client.expect("start") for client in (first, second)]
-        assert {seat["bot"]: seat["mu"] for seat in starts[0]["seats"]} == pytest.approx(board)
-        for client in (first, second):
-            await client.ready(starts[0])
+        start = await served.sit_down(first, second)
+        assert {seat["bot"]: seat["mu"] for seat in start["seats"]} == pytest.approx(board)
         await _played(first, second)
         await operator.ask(StartSeason(name="autumn"), type(None))
-    for client in (first, second):
-        await client.send(type="seek", id="s3", game="nim")
-    assert all(seat["mu"] == 25.0 for seat in (await first.expect("start"))["seats"])
+    assert all(seat["mu"] == 25.0 for seat in (await served.meet(first, second))[0]["seats"])
     assert list(served.store.iterate(check_database)) == []
 
 

@@ -6,12 +6,12 @@ import asyncio
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import uvloop
 
 from arena.host.broadcast import EncodedMessages
-from arena.host.runner import MatchRunner
 from match_room import Friend, Room
 from protocol.messages import End, Error, FromServer, Rejected, Start, Turn
 from referee.effects import Abort, Effect, Forfeit, MoveReceived, Pause, Resignation, SendToWatchers
@@ -263,11 +263,7 @@ async def test_rules_that_fail_void_the_match_and_are_logged(
     room = Room(tmp_path, "dibs", {"sticks": [6]}).begin()
     room.play({"take": 1})
     original = getattr(Dibs, fails)
-
-    def fail(*args: Any) -> Any:
-        raise RuntimeError("a bug in the rules")
-
-    monkeypatch.setattr(Dibs, fails, fail)
+    monkeypatch.setattr(Dibs, fails, Mock(side_effect=RuntimeError("a bug in the rules")))
     if fails == "remove_seat":
         room.runner.receive(Resignation(2))
     else:
@@ -282,11 +278,8 @@ async def test_rules_that_fail_void_the_match_and_are_logged(
 
 
 async def test_a_failure_while_the_last_effects_are_carried_out_ends_the_match_all_the_same(tmp_path: Path) -> None:
-    def fail(runner: MatchRunner, seat: int) -> None:
-        raise RuntimeError("a bug in the handler")
-
     room = Room(tmp_path, "dibs")
-    room.runner._release = fail
+    room.runner._release = Mock(side_effect=RuntimeError("a bug in the handler"))
     room.runner.start()
     room.runner.receive(Resignation(0))
     room.runner.receive(Resignation(1))
@@ -295,11 +288,8 @@ async def test_a_failure_while_the_last_effects_are_carried_out_ends_the_match_a
 
 
 async def test_rules_that_can_not_even_begin_void_the_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*args: Any) -> Any:
-        raise RuntimeError("a bug in the rules")
-
     room = Room(tmp_path, "dibs")
-    monkeypatch.setattr(Dibs, "initial", fail)
+    monkeypatch.setattr(Dibs, "initial", Mock(side_effect=RuntimeError("a bug in the rules")))
     room.begin()
     assert [end.reason for end in await room.end()] == ["void"] * 3
 
@@ -337,11 +327,7 @@ async def test_a_fault_after_the_end_does_not_end_the_match_again(
 ) -> None:
     room = Room(tmp_path).begin()
     room.runner.receive(Resignation(0))
-
-    def fail(*args: Any) -> Any:
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr(room.match, "receive", fail)
+    monkeypatch.setattr(room.match, "receive", Mock(side_effect=RuntimeError("a bug")))
     room.play()
     assert room.finishes == 1
     assert "a bug" in caplog.text

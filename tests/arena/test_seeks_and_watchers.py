@@ -26,9 +26,7 @@ async def test_a_move_in_a_match_that_is_not_yours_is_rejected_and_ready_is_no_b
 async def test_a_ready_that_crosses_with_the_end_of_its_match_means_nothing(serve: Any) -> None:
     served = await serve()
     ann, bob = await served.enter("ann"), await served.enter("bob")
-    for client in (ann, bob):
-        await client.send(type="seek", id="s", game="nim")
-    match = (await ann.expect("start"))["match"]
+    match = (await served.meet(ann, bob))[0]["match"]
     await bob.send(type="resign", match=match)
     await ann.expect("end")
     await ann.send(type="ready", match=match)
@@ -84,9 +82,7 @@ async def test_a_seat_that_dropped_out_of_three_may_watch_for_the_seed(serve: An
 async def test_a_client_that_answers_all_it_watches_is_taught_and_not_shut_out(serve: Any, bot: str | None) -> None:
     served = await serve()
     _, _, start, _ = await served.pair()
-    naive = await (served.connect() if bot is None else served.enter(bot))
-    if bot is None:
-        await naive.send(type="hello")
+    naive = await (served.spectator() if bot is None else served.enter(bot))
     match = start["match"]
     for _ in range(25):
         await naive.send(type="watch", match=match)
@@ -97,10 +93,8 @@ async def test_a_client_that_answers_all_it_watches_is_taught_and_not_shut_out(s
 
 async def test_a_watcher_of_everything_that_unwatches_one_match_still_hears_its_end(serve: Any) -> None:
     served = await serve()
-    watcher = await served.connect()
-    await watcher.send(type="hello")
+    watcher = await served.spectator()
     await watcher.send(type="watch", match="*")
-    await watcher.expect("welcome")
     first, second, start, _ = await served.pair()
     await watcher.send(type="watch", match=start["match"])
     await watcher.send(type="unwatch", match=start["match"])
@@ -115,9 +109,7 @@ async def test_a_watcher_of_everything_that_unwatches_one_match_still_hears_its_
 
 
 async def test_a_watcher_may_not_play_and_an_unknown_match_cannot_be_watched(serve: Any) -> None:
-    watcher = await (await serve()).connect()
-    await watcher.send(type="hello")
-    await watcher.expect("welcome")
+    watcher = await (await serve()).spectator()
     await watcher.send(type="seek", id="s", game="nim")
     assert (await watcher.expect("error"))["code"] == "not_allowed"
     await watcher.send(type="watch", match="m-0")

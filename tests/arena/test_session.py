@@ -68,9 +68,7 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
 ) -> None:
     monkeypatch.setattr(connection, "MAX_WRITE_BUFFER_BYTES", 64 * 1024)
     served = await serve()
-    watcher = await served.connect(max_queue=1)
-    await watcher.send(type="hello")
-    await watcher.expect("welcome")
+    watcher = await served.spectator(max_queue=1)
     watcher.wire.transport.pause_reading()
     await watcher.send(type="watch", match="*")
     slow = await served.enter("slow")

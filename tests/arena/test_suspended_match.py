@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,12 +27,8 @@ RETRY_DELAY_S = HostTimeouts().record_retry_delay_s
 @contextmanager
 def full_disk() -> Iterator[None]:
     """Nothing can be recorded meanwhile."""
-
-    def fail(file: int, data: bytes) -> int:
-        raise OSError(28, "No space left on device")
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "write", fail)
+        patch.setattr(os, "write", Mock(side_effect=OSError(28, "No space left on device")))
         yield
 
 
