@@ -402,10 +402,7 @@ def _refuse(connection: Connection, codec: Codec, fault: BotFault, close_code: i
 
 
 async def recover_matches(
-    journal: Journal,
-    handler: HostHandler,
-    timeouts: MatchTimeouts | None = None,
-    rules: RulesSupervisor | None = None,
+    journal: Journal, handler: HostHandler, timeouts: MatchTimeouts, rules: RulesSupervisor
 ) -> list[tuple[Match, JournalSummary, MatchJournal]]:
     """Return the matches in the journal that the handler wants to resume, in the state in which they stopped.
 
@@ -433,11 +430,7 @@ async def recover_matches(
 
 
 async def _recover_match(
-    match: str,
-    journal: Journal,
-    handler: HostHandler,
-    timeouts: MatchTimeouts | None,
-    rules: RulesSupervisor | None,
+    match: str, journal: Journal, handler: HostHandler, timeouts: MatchTimeouts, rules: RulesSupervisor
 ) -> tuple[Match, JournalSummary, MatchJournal] | None:
     lines = await asyncio.to_thread(journal.read, match)
     if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
@@ -456,20 +449,21 @@ async def _recover_match(
         raise BadRecord(f"{began_with} than are here ({describe_rules(stamp_of(header.game))})")
     opened = journal.reopen(match)
     try:
-        if rules is not None and rules.must_prepare(header.game, header.config):
+        if rules.must_prepare(header.game, header.config):
             await rules.prepare(header.game, header.config)
-        game = None if rules is None else rules.load_game(header.game, header.config, rules_digest(header))
+        game = rules.load_game(header.game, header.config, rules_digest(header))
         players, older = handler.players_of(header), opened.read_events_before
         played = Match(header, seed, players, older=older, timeouts=timeouts, game=game)
-        if rules is not None and isinstance(game, IsolatedGame):
+        if game is None:
+            summary = await asyncio.to_thread(played.load_journal, lines[2:])
+        elif isinstance(game, IsolatedGame):
             loop, ask = asyncio.get_running_loop(), partial(rules.fetch_answers, game)
             game.fetch = lambda question: asyncio.run_coroutine_threadsafe(ask(question), loop).result()
             summary = await asyncio.to_thread(played.load_journal, lines[2:])
             game.fetch = None
-            return played, summary, opened
-        if game is not None:  # in this thread, where calls of rules that do not return are interrupted
-            return played, played.load_journal(lines[2:]), opened
-        return played, await asyncio.to_thread(played.load_journal, lines[2:]), opened
+        else:  # in this thread, where calls of rules that do not return are interrupted
+            summary = played.load_journal(lines[2:])
     except BaseException:
         opened.close()
         raise
+    return played, summary, opened

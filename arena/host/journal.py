@@ -91,7 +91,7 @@ class Journal:
 
         Raise `BadRecord` if the file is no journal of this match, `JournalFault` if it can't be read.
         """
-        path = self._path(match)
+        path = journal_path(self.folder, match)
         with os_errors_as(JournalFault, f"the journal {path} can't be read"):
             whole, _, rest = path.read_bytes().rpartition(b"\n")
             lines = read_lines(complete_lines(whole + b"\n") if whole else [], str(path))
@@ -106,7 +106,7 @@ class Journal:
 
     def remove(self, match: str) -> None:
         """Remove the journal of a match that is stored or is not to resume. Raise `JournalFault` if that fails."""
-        path = self._path(match)
+        path = journal_path(self.folder, match)
         with os_errors_as(JournalFault, f"the journal {path} can't be removed"):
             path.unlink(missing_ok=True)
 
@@ -123,9 +123,6 @@ class Journal:
     def _check_limit(self) -> None:
         if self._max_open is not None and self.open_count >= self._max_open:
             raise JournalFault(f"{self.open_count} matches are under way: the limit of open files is reached")
-
-    def _path(self, match: str) -> Path:
-        return journal_path(self.folder, match)
 
 
 def _preview(data: bytes) -> str:

@@ -150,14 +150,12 @@ class _Charge(Struct):
 class Quotas:
     """The quotas of matches, memory and disk. Addresses in `exempt` are never refused."""
 
-    def __init__(
-        self, limits: QuotaLimits, exempt: Set[str] = frozenset(), clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, limits: QuotaLimits, exempt: Set[str] = frozenset()) -> None:
         self.limits = limits
         self.matches = Quota(limits.matches, limits.matches_per_address)
         """The quota of running matches. A match counts for every address that has a seat in it."""
         self.memory = Quota(limits.memory, limits.memory_per_address)
-        self.stored = DailyQuota(limits.stored, limits.stored_per_address, clock)
+        self.stored = DailyQuota(limits.stored, limits.stored_per_address)
         """The quota of bytes of records that are stored in a day. The journals of running matches count too: their
         bytes are set with `set_held`.
         """

@@ -37,10 +37,9 @@ class RulesProcess:
     A keeper runs the process, and kills it with all that it started when this process ends.
     """
 
-    def __init__(self, game: str, call_timeout_s: float, max_memory_bytes: int = MAX_MEMORY_BYTES) -> None:
+    def __init__(self, game: str, call_timeout_s: float) -> None:
         self._game = game
         self._call_timeout_s = call_timeout_s
-        self._max_memory_bytes = max_memory_bytes
         self._turn = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._line: socket.socket | None = None
@@ -88,7 +87,7 @@ class RulesProcess:
         module = (sys.executable, "-P", "-m")
         worker = (*module, "arena.processes.rules_worker", self._game)
         digest = game_spec(self._game).digest
-        limits = (digest, str(self._call_timeout_s), str(self._max_memory_bytes))
+        limits = (digest, str(self._call_timeout_s), str(MAX_MEMORY_BYTES))
         with theirs:
             self._process = await asyncio.create_subprocess_exec(
                 *module,

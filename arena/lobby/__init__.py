@@ -1,6 +1,6 @@
 """The lobby: which bots wait for matches, and who plays whom. It is pure, like the referee: events in, effects out.
 
-- lobby.py receives events (events.py) and returns effects (effects.py). The table at its end names the method that
+- lobby.py receives events (events.py) and returns effects (effects.py). The table at its end says what
   handles each event.
 - policy.py has the limits and delays. seek_checks.py refuses seeks by their fields, lobby.py those of bots that may not
   seek now, because of slots, nodes, quotas or suspensions.

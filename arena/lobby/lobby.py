@@ -93,7 +93,7 @@ class Lobby:
     def receive(self, event: LobbyEvent, now: float, rng: Random) -> Effects:
         """Handle an event, and return the effects for the server to perform. `rng` draws among open seeks."""
         self._rng = rng
-        effects = _HANDLERS[type(event)](self, event, now)
+        effects = _HANDLERS[type(event)](self, event, now) or []
         due = self._next_due()
         if due != self._wake_at:
             self._wake_at = due
@@ -109,7 +109,7 @@ class Lobby:
 
     def seeks_of(self, bot: str) -> Collection[ActiveSeek]:
         """Return a bot's active seeks, oldest first."""
-        return self._pairing.seeks_of(bot)
+        return self._pairing.index.seeks_of(bot)
 
     def rate_delay_s(self, bot: str, now: float) -> float:
         """Return the seconds for which the rate limit delays a bot's ladder seeks; 0 if it has no such seeks."""
@@ -176,7 +176,7 @@ class Lobby:
         return effects
 
     def _on_seek(self, event: events.SeekPlaced, now: float) -> Effects:
-        if self._pairing.find(event.bot, event.seek.id) is not None:
+        if self._pairing.index.find(event.bot, event.seek.id) is not None:
             return [RejectMessage(f"seek: id {event.seek.id!r} is in force already: choose another")]
         refusal = self._refusal(event, now)
         if refusal is not None:
@@ -242,18 +242,13 @@ class Lobby:
         return Error(code=error_codes.UNAVAILABLE, message=pause_message(pause_s)) if pause_s > 0 else None
 
     def _on_withdrawn(self, event: events.SeekWithdrawn, now: float) -> Effects:
-        seek = self._pairing.find(event.bot, event.id)
+        seek = self._pairing.index.find(event.bot, event.id)
         ended = [] if seek is None else self._pairing.end(seek)
         return [*ended, Tell(event.bot, Unseeked(id=event.id))]  # a `start` sent before stays valid
 
-    def _on_added(self, event: events.MatchAdded, now: float) -> Effects:
-        self.roster.seat(event.match, event.bots)
-        return []
-
-    def _on_begun(self, event: events.MatchBegun, now: float) -> Effects:
+    def _on_begun(self, event: events.MatchBegun, now: float) -> None:
         for seek in self._pairing.confirm(event.match):
             self.waits.observe(now - seek.since)
-        return []
 
     def _on_not_begun(self, event: events.MatchNotBegun, now: float) -> Effects:
         self.known_bots.end_unrated(event.match)
@@ -262,10 +257,9 @@ class Lobby:
             self._pairing.reschedule(now)
         return effects + self._on_slots_free()
 
-    def _on_ready(self, event: events.BotReady, now: float) -> Effects:
+    def _on_ready(self, event: events.BotReady, now: float) -> None:
         if self.roster.suspensions.on_ready(event.bot, self.roster.online):
             self._pairing.reschedule(now)
-        return []
 
     def _on_released(self, event: events.SeatReleased, now: float) -> Effects:
         """Handle that a match has released a seat. Its bot played or missed the match, and has a free slot again."""
@@ -298,43 +292,17 @@ class Lobby:
         changed = self.known_bots.load(event)
         return self._pairing.reconsider(event.bot, now) if changed else []
 
-    def _on_reloaded(self, event: events.RatingsReloaded, now: float) -> Effects:
-        self.known_bots.reload(event)
-        return []
-
-    def _on_forgotten(self, event: events.BotForgotten, now: float) -> Effects:
-        self.known_bots.forget(event.bot)
-        return []
-
-    def _on_renamed(self, event: events.BotRenamed, now: float) -> Effects:
-        self.known_bots.rename(event.bot, event.new)
-        return []
-
-    def _on_resumed(self, event: events.RatedMatchResumed, now: float) -> Effects:
-        self.known_bots.begin_rated(event.match, event.pool, event.bots)
-        return []
-
-    def _on_rated(self, event: events.MatchRated, now: float) -> Effects:
-        self.known_bots.end_rated(event, now)
-        return []
-
-    def _on_unrated(self, event: events.MatchUnrated, now: float) -> Effects:
-        self.known_bots.end_unrated(event.match)
-        return []
-
-    def _on_unknown_name(self, event: events.NameUnknown, now: float) -> Effects:
+    def _on_unknown_name(self, event: events.NameUnknown, now: float) -> None:
         self._unknown[event.name] = None
         if len(self._unknown) > self._policy.max_unknown_names:
             del self._unknown[next(iter(self._unknown))]
-        return []
 
-    def _on_quota(self, event: events.QuotaChanged, now: float) -> Effects:
+    def _on_quota(self, event: events.QuotaChanged, now: float) -> None:
         if event.is_used_up:
             self.roster.used_up.add(event.address)
         else:
             self.roster.used_up.discard(event.address)
             self._pairing.reschedule(now)
-        return []
 
     def _on_games_moved(self, event: events.GamesMoved, now: float) -> Effects:
         """End the seeks for games that another node pairs now, and send their bots the URL of that node."""
@@ -357,14 +325,9 @@ class Lobby:
                 effects += [*self._pairing.end(seek), Tell(bot, replace(error, ref=seek.id))]
         return effects
 
-    def _on_assigned(self, event: events.MatchAssigned, now: float) -> Effects:
-        self._assignments.add(event.match, event.bots, now, event.wait_s)
-        return []
-
-    def _on_assignment_withdrawn(self, event: events.AssignmentWithdrawn, now: float) -> Effects:
+    def _on_assignment_withdrawn(self, event: events.AssignmentWithdrawn, now: float) -> None:
         if self._assignments.remove(event.match):
             self._pairing.reschedule(now)
-        return []
 
     def _start_assigned(self, now: float) -> Effects:
         """Start the assigned matches whose bots are free, and call the bots that others wait for."""
@@ -421,31 +384,33 @@ class Lobby:
         return effects + self._pairing.step(now, self._rng, event.match, is_paused=is_paused)
 
 
-_HANDLERS: dict[type[LobbyEvent], Callable[[Lobby, Any, float], Effects]] = {
+_HANDLERS: dict[type[LobbyEvent], Callable[[Lobby, Any, float], Effects | None]] = {
     events.BotJoined: Lobby._on_joined,
     events.BotLeft: Lobby._on_left,
     events.SeekPlaced: Lobby._on_seek,
     events.SeekWithdrawn: Lobby._on_withdrawn,
-    events.MatchAdded: Lobby._on_added,
+    events.MatchAdded: lambda lobby, event, now: lobby.roster.seat(event.match, event.bots),
     events.MatchBegun: Lobby._on_begun,
     events.MatchNotBegun: Lobby._on_not_begun,
     events.BotReady: Lobby._on_ready,
     events.SeatReleased: Lobby._on_released,
     events.BotLoaded: Lobby._on_loaded,
-    events.RatingsReloaded: Lobby._on_reloaded,
-    events.BotForgotten: Lobby._on_forgotten,
-    events.BotRenamed: Lobby._on_renamed,
-    events.RatedMatchResumed: Lobby._on_resumed,
-    events.MatchRated: Lobby._on_rated,
-    events.MatchUnrated: Lobby._on_unrated,
+    events.RatingsReloaded: lambda lobby, event, now: lobby.known_bots.reload(event),
+    events.BotForgotten: lambda lobby, event, now: lobby.known_bots.forget(event.bot),
+    events.BotRenamed: lambda lobby, event, now: lobby.known_bots.rename(event.bot, event.new),
+    events.RatedMatchResumed: lambda lobby, event, now: lobby.known_bots.begin_rated(
+        event.match, event.pool, event.bots
+    ),
+    events.MatchRated: lambda lobby, event, now: lobby.known_bots.end_rated(event, now),
+    events.MatchUnrated: lambda lobby, event, now: lobby.known_bots.end_unrated(event.match),
     events.NameUnknown: Lobby._on_unknown_name,
     events.QuotaChanged: Lobby._on_quota,
     events.GamesMoved: Lobby._on_games_moved,
     events.GameClosed: Lobby._on_game_closed,
-    events.MatchAssigned: Lobby._on_assigned,
+    events.MatchAssigned: lambda lobby, event, now: lobby._assignments.add(event.match, event.bots, now, event.wait_s),
     events.AssignmentWithdrawn: Lobby._on_assignment_withdrawn,
     events.DrainStarted: Lobby._on_drain,
     events.DrainCancelled: Lobby._on_drain_cancelled,
     events.Tick: Lobby._on_tick,
 }
-"""The method that handles each type of event."""
+"""What handles each type of event; None stands for no effects."""

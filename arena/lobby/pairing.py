@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from random import Random
@@ -110,13 +110,6 @@ class SeekPairing:
         self.reschedule(now)
         return effects
 
-    def seeks_of(self, bot: str) -> Collection[ActiveSeek]:
-        """Return a bot's active seeks, oldest first."""
-        return self.index.seeks_of(bot)
-
-    def find(self, bot: str, seek_id: str) -> ActiveSeek | None:
-        return self.index.find(bot, seek_id)
-
     def end(self, seek: ActiveSeek) -> list[LobbyEffect]:
         """End an active seek."""
         self.index.remove(seek)
@@ -152,7 +145,7 @@ class SeekPairing:
 
     def rate_delay_s(self, bot: str, now: float) -> float:
         """Return the seconds for which the rate limit delays a bot's ladder seeks; 0 if it has no such seeks."""
-        return self.rate_wait_s(bot, now) if any(seek.is_ladder_seek for seek in self.seeks_of(bot)) else 0.0
+        return self.rate_wait_s(bot, now) if any(seek.is_ladder_seek for seek in self.index.seeks_of(bot)) else 0.0
 
     def rate_wait_s(self, bot: str, now: float) -> float:
         """Return the seconds until a bot may start its next ladder match; 0 if it may now."""

@@ -110,6 +110,8 @@ class ActiveSeek:
 
 SeeksByBot = dict[str, dict[str, ActiveSeek]]
 """Active seeks, by folded bot name and then by seek id. A bot's oldest seek comes first."""
+Aim = tuple[MatchSpec, frozenset[str]] | tuple[str, str]
+"""What a seek is for: a spec and the set of named opponents, or a game and the folded name of an opponent."""
 
 
 class SeekIndex:
@@ -117,10 +119,8 @@ class SeekIndex:
 
     def __init__(self) -> None:
         self._by_bot: SeeksByBot = {}
-        self._by_spec_and_opponents: dict[tuple[MatchSpec, frozenset[str]], SeeksByBot] = {}
-        """The seeks that are not private, by their spec and their set of named opponents."""
-        self._by_game_and_opponent: dict[tuple[str, str], SeeksByBot] = {}
-        """The seeks of two-seat matches that name an opponent, by game and folded name of that opponent."""
+        self._by_aim: dict[Aim, SeeksByBot] = {}
+        """The seeks by their aims (see `_aims_of`)."""
         self.fillable_specs: dict[MatchSpec, None] = {}
         """The specs with enough ladder seeks for a match: seeks of at least as many bots as the match has seats."""
 
@@ -134,30 +134,17 @@ class SeekIndex:
         return self._by_bot.get(bot, {}).values()
 
     def add(self, seek: ActiveSeek) -> None:
-        for seeks in self._indices(seek):
+        for seeks in (self._by_bot, *(self._by_aim.setdefault(aim, {}) for aim in _aims_of(seek))):
             seeks.setdefault(seek.key, {})[seek.id] = seek
         self._note_ripe(seek)
 
     def remove(self, seek: ActiveSeek) -> None:
-        for seeks in self._indices(seek):
-            del seeks[seek.key][seek.id]
-            if not seeks[seek.key]:
-                del seeks[seek.key]
-        for aim in _spec_and_opponents_keys(seek):
-            if not self._by_spec_and_opponents[aim]:
-                del self._by_spec_and_opponents[aim]
-        for rival in _game_and_opponent_keys(seek):
-            if not self._by_game_and_opponent[rival]:
-                del self._by_game_and_opponent[rival]
+        _remove(self._by_bot, seek)
+        for aim in _aims_of(seek):
+            _remove(self._by_aim[aim], seek)
+            if not self._by_aim[aim]:
+                del self._by_aim[aim]
         self._note_ripe(seek)
-
-    def _indices(self, seek: ActiveSeek) -> list[SeeksByBot]:
-        aimed = (self._by_spec_and_opponents.setdefault(aim, {}) for aim in _spec_and_opponents_keys(seek))
-        return [
-            self._by_bot,
-            *aimed,
-            *(self._by_game_and_opponent.setdefault(rival, {}) for rival in _game_and_opponent_keys(seek)),
-        ]
 
     def _note_ripe(self, seek: ActiveSeek) -> None:
         """Add the seek's spec to `fillable_specs` if enough bots for a match have such ladder seeks; else remove it."""
@@ -179,16 +166,16 @@ class SeekIndex:
         for opponent in seek.opponents:
             return self.find_answer(spec, opponent, frozenset((bot, opponent)))
         if spec.open:
-            by_rival = self._by_game_and_opponent.get((spec.game, bot), {})
+            by_rival = self._by_aim.get((spec.game, bot), {})
             fitting = (
                 (other, {name: one for name, one in seeks.items() if seek.accepts(one.spec)})
                 for other, seeks in by_rival.items()
             )
             named_by = {other: seeks for other, seeks in fitting if seeks}
         else:
-            named_by = self._by_spec_and_opponents.get((spec, frozenset((bot,))), {}) if spec.seats == 2 else {}
+            named_by = self._by_aim.get((spec, frozenset((bot,))), {}) if spec.seats == 2 else {}
         found = next((other for other in named_by if is_free(other)), None) or next(iter(named_by), None)
-        return None if found is None else _first(named_by[found])
+        return None if found is None else next(iter(named_by[found].values()))
 
     def find_answer(self, spec: MatchSpec, bot: str, group: frozenset[str]) -> ActiveSeek | None:
         """Return a seek of a bot that fits a match with this spec between the bots in `group`, if any. Prefer a seek
@@ -204,7 +191,7 @@ class SeekIndex:
 
     def unnamed(self, spec: MatchSpec) -> Mapping[str, Mapping[str, ActiveSeek]]:
         """Return the seeks with this spec that name no opponents, by bot and seek id."""
-        return self._by_spec_and_opponents.get((spec, NO_OPPONENTS), {})
+        return self._by_aim.get((spec, NO_OPPONENTS), {})
 
     def open(self, game: str) -> Mapping[str, Mapping[str, ActiveSeek]]:
         """Return the open seeks of a game, by bot and seek id."""
@@ -246,21 +233,18 @@ def pool_of(group: Sequence[ActiveSeek]) -> str | None:
     return standing_pool(group) if rated else None
 
 
-def _spec_and_opponents_keys(seek: ActiveSeek) -> list[tuple[MatchSpec, frozenset[str]]]:
-    """Return the key of a seek in the index by spec and opponents. A private seek has no key there, and is found only
-    by its bot.
+def _aims_of(seek: ActiveSeek) -> list[Aim]:
+    """Return the keys by which a seek is found: its spec with the opponents that it names and, for two seats, its
+    game with each of them. A private seek has none: it is found by its bot alone.
     """
-    return [] if seek.private else [(seek.spec, seek.opponents)]
-
-
-def _game_and_opponent_keys(seek: ActiveSeek) -> list[tuple[str, str]]:
-    """Return the keys of a seek in the index by game and opponent. A seek for a two-seat match has one for each
-    opponent that it names. Other seeks have none.
-    """
-    if seek.spec.seats != 2:
+    if seek.private:
         return []
-    return [(seek.spec.game, opponent) for opponent in seek.opponents]
+    rivals = seek.opponents if seek.spec.seats == 2 else NO_OPPONENTS
+    return [(seek.spec, seek.opponents), *((seek.spec.game, opponent) for opponent in rivals)]
 
 
-def _first(seeks: Mapping[str, ActiveSeek]) -> ActiveSeek | None:
-    return next(iter(seeks.values()), None)
+def _remove(seeks: SeeksByBot, seek: ActiveSeek) -> None:
+    of_bot = seeks[seek.key]
+    del of_bot[seek.id]
+    if not of_bot:
+        del seeks[seek.key]

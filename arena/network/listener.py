@@ -62,7 +62,7 @@ class Listener:
         self._serve_client = serve_client
         self._serve_operator = serve_operator
         self._unready_reason = unready_reason
-        self._admission = admission
+        self.admission = admission
         self.encryption = encryption
         self._acceptors: list[Acceptor] = []
         self._serving = BackgroundTasks()
@@ -73,16 +73,8 @@ class Listener:
         """The connections whose WebSocket handshake is in progress."""
         self._handshake_ended = asyncio.Event()
         self._tls_mismatch = TlsMismatchLog()
-        self._scheduler = FairScheduler(asyncio.get_running_loop(), work_clock)
+        self.scheduler = FairScheduler(asyncio.get_running_loop(), work_clock)
         self.flusher = Flusher(asyncio.get_running_loop(), before_flush)
-
-    @property
-    def admission(self) -> Admission:
-        return self._admission
-
-    @property
-    def scheduler(self) -> FairScheduler:
-        return self._scheduler
 
     async def listen(self, host: str, port: int) -> int:
         """Listen on a host and port, and return the port. Port 0 means a free port. Raise `PortFault` if that fails."""
@@ -107,11 +99,11 @@ class Listener:
     def _accept(self, sockets: list[socket.socket], address: str | None, *, operators_only: bool = False) -> Acceptor:
         acceptor = Acceptor(
             sockets,
-            partial(self._admission.take_slot, address=address, operators_only=operators_only),
+            partial(self.admission.take_slot, address=address, operators_only=operators_only),
             partial(self._make_connection, partial(self._check_request, address, operators_only)),
             self.encryption if address is None else None,
             self._tls_mismatch,
-            partial(self._admission.recognize_operator, address=address) if address and operators_only else None,
+            partial(self.admission.recognize_operator, address=address) if address and operators_only else None,
             self._timeouts,
         )
         self._acceptors.append(acceptor)
@@ -154,7 +146,7 @@ class Listener:
         return Connection(
             FastProtocol(protocol),
             lambda connection: self._serving.start(self._serve_connection(check_request, connection)),
-            self._scheduler,
+            self.scheduler,
             self.flusher,
             slot,
             self._tls_mismatch,
@@ -224,7 +216,7 @@ class Listener:
             address=address,
             is_operators_only=operators,
         )
-        refusal = self._admission.check_request(asked, connection.slot)
+        refusal = self.admission.check_request(asked, connection.slot)
         connection.address = connection.slot.address
         if refusal is None:
             return None

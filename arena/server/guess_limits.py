@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, FailureBackoff, KeyedLimiter
+from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
 from protocol.names import fold_name
 
 ADDRESS_BACKOFF = WRONG_TOKEN_BACKOFF._replace(free_failures=200)
@@ -24,15 +24,10 @@ class GuessLimits:
     Tokens from a name's known addresses always are: there, the connection rate limit bounds guessing.
     """
 
-    def __init__(
-        self,
-        name_backoff: FailureBackoff = WRONG_TOKEN_BACKOFF,
-        address_backoff: FailureBackoff = ADDRESS_BACKOFF,
-        max_names: int = MAX_NAMES,
-    ) -> None:
+    def __init__(self, max_names: int = MAX_NAMES) -> None:
         self._max_names = max_names
-        self._by_name = KeyedLimiter(name_backoff)
-        self._by_address = KeyedLimiter(address_backoff)
+        self._by_name = KeyedLimiter(WRONG_TOKEN_BACKOFF)
+        self._by_address = KeyedLimiter(ADDRESS_BACKOFF)
         self._known_addresses: dict[str, dict[str, None]] = {}
         """The addresses from which each name logged in, by folded name. The latest address comes last."""
 

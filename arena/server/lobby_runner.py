@@ -264,20 +264,11 @@ class LobbyRunner:
         for bot, seek in zip(effect.bots, effect.seeks, strict=True):
             self._tell(Tell(bot, Error(code=UNAVAILABLE, message=text, ref=seek)))
 
-    def _start_assigned(self, effect: StartAssigned) -> None:
-        self._assigned.pop(effect.match)(effect.absent)
-
-    def _call_bots(self, effect: CallBots) -> None:
-        self._background.start(self._announce_call(list(effect.bots)))
-
     async def _announce_call(self, bots: list[str]) -> None:
         try:
             await self._nodes.call_bots(bots)
         except ArenaFault as fault:
             log.warning("%s can't be asked to connect to this node: %s", ", ".join(bots), fault)
-
-    def _stop_server(self, effect: StopServer) -> None:
-        self._drained.set()
 
     def _find_used_up(self, bots: Iterable[str]) -> bool:
         """Return whether the quotas of one of the bots allow no match now, and tell the lobby which."""
@@ -312,32 +303,27 @@ class LobbyRunner:
         elif session is not None:
             session.send(effect.message)
 
-    def _charge_seek(self, effect: ChargeSeek) -> None:
-        self._host.quotas.charge_seek(effect.address, effect.config_bytes, refund=effect.refund)
-
-    def _load_bot(self, effect: LoadBot) -> None:
-        self._background.start(self._load_quietly(effect.bot))
-
     def _look_up_names(self, effect: LookUpNames) -> None:
         for name in effect.names:
             if len(self._lookups) < MAX_LOOKUPS:
                 self._lookups.start(self._look_up(name))
 
-    def _note_missed_match(self, effect: NoteMissedMatch) -> None:
-        self._host.events.note_missed_match(effect.bot, effect.match, effect.pause_s)
 
-
-_PERFORMERS: dict[type[LobbyEffect], Callable[[LobbyRunner, Any], None]] = {
+_PERFORMERS: dict[type[LobbyEffect], Callable[[LobbyRunner, Any], object]] = {
     WakeAt: LobbyRunner._set_timer,
     StartMatch: LobbyRunner._start_match,
-    StartAssigned: LobbyRunner._start_assigned,
-    CallBots: LobbyRunner._call_bots,
-    StopServer: LobbyRunner._stop_server,
+    StartAssigned: lambda runner, effect: runner._assigned.pop(effect.match)(effect.absent),
+    CallBots: lambda runner, effect: runner._background.start(runner._announce_call(list(effect.bots))),
+    StopServer: lambda runner, effect: runner._drained.set(),
     RejectMessage: LobbyRunner._reject_message,
     Tell: LobbyRunner._tell,
-    ChargeSeek: LobbyRunner._charge_seek,
-    LoadBot: LobbyRunner._load_bot,
+    ChargeSeek: lambda runner, effect: runner._host.quotas.charge_seek(
+        effect.address, effect.config_bytes, refund=effect.refund
+    ),
+    LoadBot: lambda runner, effect: runner._background.start(runner._load_quietly(effect.bot)),
     LookUpNames: LobbyRunner._look_up_names,
-    NoteMissedMatch: LobbyRunner._note_missed_match,
+    NoteMissedMatch: lambda runner, effect: runner._host.events.note_missed_match(
+        effect.bot, effect.match, effect.pause_s
+    ),
 }
-"""The method that performs each type of effect."""
+"""What performs each type of effect."""

@@ -168,22 +168,40 @@ class Served:
         self.clients.append(client)
         return client
 
-    async def enter(self, bot: str, **hello: Any) -> Client:
-        """A client that has said hello under the name `bot`, with a token made from it."""
-        client = await self.connect()
+    async def enter(self, bot: str, address: str = "127.0.0.1", **hello: Any) -> Client:
+        """A client that has said hello under the name `bot`, with a token made from it, from an address."""
+        client = await self.connect(local_addr=(address, 0))
         await client.send(type="hello", bot=bot, token=f"{bot:*>16}", **hello)
         client.passed.append(await client.expect("welcome"))
+        return client
+
+    async def spectator(self, **options: Any) -> Client:
+        """A client that has said hello without a name."""
+        client = await self.connect(**options)
+        await client.send(type="hello")
+        await client.expect("welcome")
         return client
 
     async def pair(self, game: str = "nim", **seek: Any) -> tuple[Client, Client, dict[str, Any], dict[str, Any]]:
         """Two bots, `ann` and `bob`, whose match has been told, in seat order, with their `start` messages."""
         clients = [await self.enter("ann"), await self.enter("bob")]
-        for client in clients:
-            await client.send(type="seek", id="s1", game=game, **seek)
-        await self.matched(*clients)
-        starts = [await client.expect("start") for client in clients]
+        starts = await self.meet(*clients, game=game, **seek)
         (first, start), (second, other) = sorted(zip(clients, starts, strict=True), key=lambda pair: pair[1]["seat"])
         return first, second, start, other
+
+    async def meet(self, *clients: Client, **seek: Any) -> list[dict[str, Any]]:
+        """Have these clients seek the same match, of Nim unless they say otherwise: their `start` messages."""
+        for client in clients:
+            await client.send(type="seek", **{"id": "s1", "game": "nim", **seek})
+        await self.matched(*clients)
+        return [await client.expect("start") for client in clients]
+
+    async def sit_down(self, *clients: Client, **seek: Any) -> dict[str, Any]:
+        """The same, with all of them ready: the `start` of the first."""
+        start, *_ = await self.meet(*clients, **seek)
+        for client in clients:
+            await client.ready(start)
+        return start
 
     async def matched(self, *clients: Client) -> None:
         """On virtual time, let the seeks of these clients be looked at; on real time they are soon enough."""
@@ -202,10 +220,7 @@ class Served:
     async def three(self) -> tuple[list[Client], dict[str, Any]]:
         """Three bots whose match of Dibs has begun, in seat order, and a `start`; it is the first one's turn."""
         clients = [await self.enter(name) for name in ("ann", "bob", "cid")]
-        for client in clients:
-            await client.send(type="seek", id="s1", game="dibs", config={"sticks": [99]})
-        await self.matched(*clients)
-        starts = [await client.expect("start") for client in clients]
+        starts = await self.meet(*clients, game="dibs", config={"sticks": [99]})
         for client in clients:
             await client.ready(starts[0])
         seats = dict(sorted((start["seat"], client) for start, client in zip(starts, clients, strict=True)))

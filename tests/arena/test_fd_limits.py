@@ -16,8 +16,9 @@ from arena.commands import fd_limits
 from arena.commands.fd_limits import divide_files, files_needed, raise_fd_limit
 from arena.host.journal import Journal, JournalFault
 from commands import call
+from in_process import play
 from patience import patient_host
-from processes import play, serving
+from processes import serving
 from protocol.errors import ArenaFault
 from timeouts import WITHIN
 

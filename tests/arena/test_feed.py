@@ -7,7 +7,7 @@ import dataclasses
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -129,13 +129,6 @@ def test_the_oldest_turns_make_room_and_ends_stay() -> None:
     assert payloads(outbox) == ["s", "6", "7", "8", "e"]
 
 
-def test_an_outbox_without_a_broker_stays_within_its_bounds() -> None:
-    outbox = Outbox(max_turn_bytes=50_000, max_durable_bytes=100_000)
-    for i in range(5_000):
-        outbox.add(message("x" * 90, qos=i % 2))
-        assert outbox.bytes <= 150_000
-
-
 def test_what_was_not_taken_goes_back_in_front() -> None:
     outbox = Outbox()
     for i in range(6):
@@ -201,16 +194,17 @@ async def heard(client: aiomqtt.Client, until: Callable[[dict[str, Any]], bool])
 
 
 async def test_a_subscriber_hears_start_turn_end_and_leaderboard(broker: Any) -> None:
+    large = replace(turn("m-1"), state={"heaps": list(range(9_000)), "to_move": 0, "ply": 0})
     async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
         feed.report(start("m-1"))
-        feed.report(turn("m-1"))
+        feed.report(large)
         feed.report(end("m-1"))
         feed.publish_leaderboard("nim/classic", [{"bot": "ann", "mu": 25.0}])
         news = await heard(client, lambda news: len(news) == 5)
     assert news["test/status"] == {"online": True}
     assert news["test/match/m-1/start"]["type"] == "start"
     assert news["test/match/m-1/start"].keys().isdisjoint({"seat", "seek"})
-    assert news["test/match/m-1/turn"]["ply"] == 0
+    assert news["test/match/m-1/turn"]["state"] == large.state
     assert news["test/match/m-1/turn"].keys().isdisjoint({"legal", "options"})
     assert news["test/match/m-1/end"]["ranks"] == [1, 2]
     assert news["test/leaderboard/nim/classic"] == {
@@ -220,18 +214,6 @@ async def test_a_subscriber_hears_start_turn_end_and_leaderboard(broker: Any) ->
     }
 
 
-async def test_the_process_that_publishes_lets_others_go_first_and_is_not_reached_by_ctrl_c(broker: Any) -> None:
-    async with publishing(broker.url()) as feed, subscribed(broker.port) as client:
-        await heard(client, lambda news: "test/status" in news)
-        assert feed._connection is not None
-        assert feed._connection._process is not None
-        pid = feed._connection._process.pid
-        assert os.sched_getscheduler(pid) == os.SCHED_OTHER
-        assert os.getpriority(os.PRIO_PROCESS, pid) == os.nice(0) + 1  # as far as the tests let it
-        assert os.getsid(pid) == os.getsid(0)
-        assert os.getpgid(pid) == pid
-
-
 async def test_nothing_waits_for_the_broker_to_acknowledge_what_came_before(broker: Any) -> None:
     async with make_client(order_to(broker.port)) as client:
         connected = client._client.socket()
@@ -239,15 +221,15 @@ async def test_nothing_waits_for_the_broker_to_acknowledge_what_came_before(brok
         assert connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-async def test_of_hundreds_of_matches_each_start_and_end_comes_once_and_in_order(broker: Any) -> None:
-    expected = [f"m-{i}/{kind}" for i in range(300) for kind in ("start", "end")]
+async def test_of_many_matches_each_start_and_end_comes_once_and_in_order(broker: Any) -> None:
+    expected = [f"m-{i}/{kind}" for i in range(120) for kind in ("start", "end")]
     lasting: list[str] = []
     async with subscribed(broker.port) as client:
         async with publishing(broker.url()) as feed:
-            for i in range(300):
+            for i in range(120):
                 for message in (start(f"m-{i}"), turn(f"m-{i}"), end(f"m-{i}")):
                     feed.report(message)
-                if i % 100 == 0:
+                if i % 40 == 0:
                     await asyncio.sleep(0.01)
         async with asyncio.timeout(WITHIN):
             while len(lasting) < len(expected):
@@ -256,16 +238,7 @@ async def test_of_hundreds_of_matches_each_start_and_end_comes_once_and_in_order
                     lasting.append(topic.partition("match/")[2])
     assert lasting == expected
     told = [feed.deliveries.get_nowait() for _ in range(feed.deliveries.qsize())]
-    assert told == [(f"m-{i}", True) for i in range(300)]
-
-
-async def test_a_large_turn_comes_whole(broker: Any) -> None:
-    large = replace(turn("m-1"), state={"heaps": list(range(9_000)), "to_move": 0, "ply": 0})
-    async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
-        await heard(client, lambda news: "test/status" in news)
-        feed.report(large)
-        news = await heard(client, lambda news: "test/match/m-1/turn" in news)
-    assert news["test/match/m-1/turn"]["state"] == large.state
+    assert told == [(f"m-{i}", True) for i in range(120)]
 
 
 async def test_leaderboard_and_status_are_retained_for_who_comes_late(broker: Any) -> None:
@@ -280,24 +253,24 @@ async def test_leaderboard_and_status_are_retained_for_who_comes_late(broker: An
     }
 
 
-async def test_closing_publishes_what_still_waits(broker: Any) -> None:
-    async with subscribed(broker.port) as client:
-        async with publishing(broker.url()) as feed:
-            for i in range(500):
-                feed.report(end(f"m-{i}"))
-        news = await heard(client, lambda news: news.get("test/status") == {"online": False})
-    assert sum(topic.endswith("/end") for topic in news) == 500
-
-
-async def test_an_arena_that_dies_is_reported_offline_by_its_last_will(broker: Any) -> None:
+async def test_an_arena_that_dies_is_reported_offline_by_its_last_will_by_a_process_that_gives_way_to_others(
+    broker: Any,
+) -> None:
     async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
         await heard(client, lambda news: news.get("test/status") == {"online": True})
         assert feed._connection is not None
+        assert feed._connection._process is not None
+        pid = feed._connection._process.pid
+        assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+        assert os.getpriority(os.PRIO_PROCESS, pid) == os.nice(0) + 1  # as far as the tests let it
+        assert os.getsid(pid) == os.getsid(0)
+        assert os.getpgid(pid) == pid, "no Ctrl-C reaches it"
         feed._connection.abort()
         news = await heard(client, lambda news: "test/status" in news)
     assert news["test/status"] == {"online": False}
 
 
+@pytest.mark.uvloop_too
 async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) -> None:
     async with publishing(broker.url()) as feed:
         async with subscribed(broker.port) as client:
@@ -320,10 +293,9 @@ async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) 
     assert news["test/status"] == {"online": True}
 
 
-async def test_nobody_waits_for_a_broker_that_is_absent(broker: Any, caplog: pytest.LogCaptureFixture) -> None:
-    broker.kill()
+async def test_nobody_waits_for_a_broker_that_is_absent(caplog: pytest.LogCaptureFixture) -> None:
     timeouts = dataclasses.replace(PATIENT_FEED, first_retry_delay_s=10 * WITHIN)
-    async with asyncio.timeout(WITHIN), publishing(broker.url(), timeouts) as feed:
+    async with asyncio.timeout(WITHIN), publishing("mqtt://127.0.0.1:1", timeouts) as feed:
         for i in range(1000):
             feed.report(turn("m-1", i))
         feed.report(end("m-1"))
@@ -354,14 +326,14 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
     )
     task = asyncio.create_task(feed.run())
     await connected.wait()
-    for i in range(20_000):
+    for i in range(5_000):
         feed.report(turn("m-1", i))
         feed.report(end(f"m-{i}"))
         if i % 100 == 0:
             await asyncio.sleep(0)
     assert outbox.bytes <= 200_000
     assert feed.is_online
-    assert min(feed.dropped_counts[kind] for kind in ("turns", "lasting")) > 10_000
+    assert min(feed.dropped_counts[kind] for kind in ("turns", "lasting")) > 2_000
     async with asyncio.timeout(WITHIN):
         await feed.close()
     assert task.done()
@@ -370,31 +342,19 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
     server.close()
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (b"\x20\x02\x00\x04", "it refuses: Bad user name or password"),
-        (b"\x20\x02\x00\x05", "it refuses: Not authorized"),
-    ],
-)
-async def test_a_broker_that_refuses_is_told_of_in_one_line(
-    answer: bytes, said: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def test_a_broker_that_refuses_is_told_of_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1000)
-        writer.write(answer)
+        writer.write(b"\x20\x02\x00\x04")
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    feed = Feed(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}", timeouts=PATIENT_FEED)
+    server = await asyncio.start_server(refuse, "127.0.0.1", 0)
     told = asyncio.Event()
     caplog.handler.addFilter(lambda record: told.set() or True)
-    running = asyncio.create_task(feed.run())
-    await asyncio.wait_for(told.wait(), WITHIN)
-    await feed.close()
-    await running
+    async with publishing(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}"):
+        await asyncio.wait_for(told.wait(), WITHIN)
     server.close()
-    assert f"can't be reached ({said});" in caplog.records[0].getMessage()
+    assert "can't be reached (it refuses: Bad user name or password);" in caplog.records[0].getMessage()
 
 
 @pytest.mark.virtual_time
@@ -447,22 +407,3 @@ async def test_a_broker_that_falls_silent_is_left_and_tried_again() -> None:
         await feed.close()
     assert running.done()
     server.close()
-
-
-def test_it_works_under_uvloop(broker: Any) -> None:
-    uvloop = pytest.importorskip("uvloop")
-
-    async def scene() -> dict[str, Any]:
-        async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
-            feed.report(end("m-1"))
-            await heard(client, lambda news: "test/match/m-1/end" in news)
-            broker.kill()
-            with pytest.raises(aiomqtt.MqttError):
-                await heard(client, lambda news: False)
-            await asyncio.to_thread(broker.start)
-            feed.report(end("m-2"))
-            async with subscribed(broker.port) as again:
-                return await heard(again, lambda news: "test/match/m-2/end" in news)
-
-    run: Callable[[Coroutine[Any, Any, dict[str, Any]]], dict[str, Any]] = uvloop.run
-    assert run(scene())["test/match/m-2/end"]["reason"] == "win"

@@ -58,22 +58,17 @@ def missing(served: Any) -> list[str]:
         return [match for _, match in store.read(match_ends_between, *store.read(feed_range), 100)]
 
 
-async def test_the_store_knows_after_a_stop_which_ends_the_broker_has(serve: Any, broker: Any) -> None:
-    feed = Feed(broker.url(), timeouts=PATIENT_FEED)
-    served = await served_with(serve, feed)
-    matches = await play(served, 2)
-    assert missing(served) == matches
-    await ends(broker.port, feed, matches)
-    await served.arena.close()
-    assert missing(served) == []
-
-
-async def test_ends_that_there_was_no_room_for_come_when_the_broker_is_back(serve: Any, broker: Any) -> None:
+async def test_ends_that_there_was_no_room_for_come_when_the_broker_is_back_as_the_store_then_knows(
+    serve: Any, broker: Any
+) -> None:
     feed = Feed(broker.url(), Outbox(max_durable_bytes=3 * MESSAGE_OVERHEAD_BYTES + 2000), timeouts=PATIENT_FEED)
     served = await served_with(serve, feed)
     matches = await play(served, 6)
     assert len(feed.outbox) < 6 + 6, "a turn of each, and few of the ends"
+    assert missing(served) == matches
     assert (await ends(broker.port, feed, matches)).keys() == set(matches)
+    await served.arena.close()
+    assert missing(served) == []
 
 
 async def test_an_end_that_cannot_be_read_holds_up_no_other(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import stat
 from collections.abc import Iterator
@@ -13,8 +12,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from arena.store.data_folder import is_held, lock, restrict_to_owner
-from commands import call, faulty, run
-from processes import serving
+from commands import call, faulty
+from in_process import call_beside, hosting
 from protocol.errors import ArenaFault
 from tournaments import played
 
@@ -37,10 +36,9 @@ def opened(folder: Path) -> dict[str, int]:
 
 async def test_what_a_server_makes_is_its_owners_alone(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    async with serving(data) as served:
+    async with hosting(data):
         assert (data / "journal").is_dir()
         assert opened(data) == {}
-    assert served.said[0].startswith("arena: listening on ")
 
 
 def test_what_a_tournament_makes_is_its_owners_alone_and_its_report_as_other_files(tmp_path: Path) -> None:
@@ -58,17 +56,19 @@ def test_what_a_command_makes_is_its_owners_alone(tmp_path: Path) -> None:
     assert opened(tmp_path / "data") == {}
 
 
-async def test_a_folder_that_was_open_is_closed_which_is_said(tmp_path: Path) -> None:
+async def test_a_folder_that_was_open_is_closed_which_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = tmp_path / "data"
-    assert (await asyncio.to_thread(run, "arena", "bot", "add", "mine", "--data", str(data))).returncode == 0
+    assert (await call_beside("arena", "bot", "add", "mine", "--data", str(data))).code == 0
     data.chmod(0o755)
     (data / "arena.db").chmod(0o640)
-    async with serving(data) as served:
+    async with hosting(data):
         assert opened(data) == {}
-    says = "other users could read these until now; now only you can"
-    assert served.said[0] == f"arena: {says}: {data / 'arena.db'}, {data}\n"
-    async with serving(data) as served:
-        assert "other users could read" not in served.said[0]
+    says = "arena: other users could read these until now; now only you can"
+    assert f"{says}: {data / 'arena.db'}, {data}\n" in capsys.readouterr().err
+    async with hosting(data):
+        assert says not in capsys.readouterr().err
 
 
 def test_a_folder_with_other_things_in_it_stays_open_and_what_is_the_arenas_does_not(tmp_path: Path) -> None:
@@ -120,14 +120,3 @@ def test_a_data_folder_of_another_user_is_refused() -> None:
 def test_a_data_folder_is_ones_own_or_roots_or_whoevers_where_one_is_root(owner: int, user: int) -> None:
     with folder_of(owner, seen_by=user) as folder, lock(folder):
         assert is_held(folder)
-
-
-def test_what_is_no_database_of_an_arena_is_left_as_it_is(tmp_path: Path) -> None:
-    diary = tmp_path / "diary"
-    diary.write_text("dear diary")
-    diary.chmod(0o644)
-    words = ["random", "perfect", "--game", "nim", "--data", str(tmp_path / "data"), "--db", str(diary)]
-    done = call("arena", "tournament", *words)
-    assert (done.code, done.out) == (1, "")
-    assert done.err == f"arena: {diary} is not a database: choose another file with --db\n"
-    assert stat.S_IMODE(diary.stat().st_mode) == 0o644

@@ -7,35 +7,27 @@ import json
 from typing import Any
 
 import msgpack
-import pytest
 
-from arena.server.auth import Registration
-from arena.store.registry import add_bots
-from arena.store.tokens import hash_token
-
-JSON, MSGPACK = "arena.v1.json", "arena.v1.msgpack"
-TEXT, BINARY, PING, FIN, MASKED = 0x1, 0x2, 0x9, 0x80, 0x80
+from frame_pieces import BINARY, PING, TEXT, written
+from frames import BOTH, frame
+from protocol.codec import JSON, MSGPACK, Codec
 
 
-def frame(payload: bytes, opcode: int, fin: int = FIN) -> bytes:
-    """A small frame as a client writes it; its mask of zeros leaves the payload as it is."""
-    assert len(payload) < 126
-    return bytes([fin | opcode, MASKED | len(payload)]) + bytes(4) + payload
-
-
-def message(encoding: str, **fields: Any) -> bytes:
-    return frame(json.dumps(fields).encode(), TEXT) if encoding == JSON else frame(msgpack.packb(fields), BINARY)
+def message(encoding: Codec, **fields: Any) -> bytes:
+    """A message as a client writes it."""
+    content = frame(encoding, fields)
+    return written(BINARY, content) if isinstance(content, bytes) else written(TEXT, content.encode())
 
 
 class Flooder:
     """A connection that writes what it likes, and reads messages in either encoding."""
 
-    def __init__(self, client: Any, encoding: str) -> None:
+    def __init__(self, client: Any, encoding: Codec) -> None:
         self.client, self.encoding = client, encoding
 
     @classmethod
-    async def connect(cls, served: Any, encoding: str, max_queue: int | None = None) -> Flooder:
-        return cls(await served.connect(subprotocols=[encoding], max_queue=max_queue), encoding)
+    async def connect(cls, served: Any, encoding: Codec) -> Flooder:
+        return cls(await served.connect(subprotocols=[encoding.subprotocol], max_queue=None), encoding)
 
     def write(self, data: bytes) -> None:
         self.client.wire.transport.write(data)
@@ -46,7 +38,7 @@ class Flooder:
     async def expect(self, kind: str) -> dict[str, Any]:
         """The next message, which is of this kind."""
         data = await self.client.wire.recv()
-        told: dict[str, Any] = json.loads(data) if self.encoding == JSON else msgpack.unpackb(data)
+        told: dict[str, Any] = json.loads(data) if self.encoding is JSON else msgpack.unpackb(data)
         assert told["type"] == kind, told
         return told
 
@@ -57,8 +49,8 @@ async def play_on(served: Any) -> None:
     await asyncio.gather(first.play(), second.play())
 
 
-@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
-async def test_a_flood_is_read_whole_and_in_order_while_a_match_is_played(serve: Any, encoding: str) -> None:
+@BOTH
+async def test_a_flood_is_read_whole_and_in_order_while_a_match_is_played(serve: Any, encoding: Codec) -> None:
     served = await serve()
     flooder = await Flooder.connect(served, encoding)
     flooder.send(type="hello", bot="flood", token="f" * 16)
@@ -80,32 +72,10 @@ async def test_a_flood_is_read_whole_and_in_order_while_a_match_is_played(serve:
     assert (await flooder.expect("error"))["ref"] == "last"
 
 
-@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
-async def test_a_watcher_without_a_name_can_not_hold_up_a_match(serve: Any, encoding: str) -> None:
-    served = await serve(registration=Registration(open=False))
-    for bot in ("ann", "bob"):
-        await served.archive.write(add_bots, {bot: hash_token(f"{bot:*>16}")})
-    flooder = await Flooder.connect(served, encoding)
-    flooder.send(type="hello")
-    await flooder.expect("welcome")
-    flooder.write(message(encoding, type="unseek", id="x") * 3000)
-    flooder.send(type="watch", match="nowhere")
-    last = asyncio.create_task(read_watchers_answers(flooder, 3000))
-    await play_on(served)
-    assert not last.done()
-    assert (await last)["code"] == "unavailable"
-
-
-async def read_watchers_answers(flooder: Flooder, count: int) -> dict[str, Any]:
-    for _ in range(count):
-        await flooder.expect("unseeked")
-    return await flooder.expect("error")
-
-
 async def test_a_client_that_has_not_said_hello_can_not_hold_up_a_match(serve: Any) -> None:
     served = await serve()
     flooder = await Flooder.connect(served, MSGPACK)
-    flooder.write(frame(b"", PING) * 8000)
+    flooder.write(written(PING) * 8000)
     flooder.send(type="hello")
     welcome = asyncio.create_task(flooder.expect("welcome"))
     await play_on(served)
@@ -145,31 +115,10 @@ async def test_a_move_does_not_wait_behind_what_its_bot_had_in_line_before_it_wa
         stopped._clock = clock
 
 
-@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
-async def test_what_comes_with_the_hello_is_acted_on_after_it(serve: Any, encoding: str) -> None:
+@BOTH
+async def test_what_comes_with_the_hello_is_acted_on_after_it(serve: Any, encoding: Codec) -> None:
     flooder = await Flooder.connect(await serve(), encoding)
     hello = message(encoding, type="hello", bot="ann", token="a" * 16)
     flooder.write(hello + b"".join(message(encoding, type="unseek", id=str(number)) for number in range(100)))
-    await flooder.expect("welcome")
+    assert (await flooder.expect("welcome"))["limits"] == {"max_message": 16384, "strikes": 3, "slots": 1}
     assert [(await flooder.expect("unseeked"))["id"] for _ in range(100)] == [str(number) for number in range(100)]
-
-
-@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
-async def test_a_message_may_come_in_parts_with_others_between_them(serve: Any, encoding: str) -> None:
-    flooder = await Flooder.connect(await serve(), encoding)
-    flooder.send(type="hello", bot="ann", token="a" * 16)
-    await flooder.expect("welcome")
-    fields = {"type": "unseek", "id": "é"}
-    whole = json.dumps(fields, ensure_ascii=False).encode() if encoding == JSON else msgpack.packb(fields)
-    flooder.write(frame(whole[:1], TEXT if encoding == JSON else BINARY, fin=0))
-    for at in range(1, len(whole)):
-        flooder.write(frame(b"", PING) + frame(whole[at : at + 1], 0, fin=0))
-    flooder.write(frame(b"", 0))
-    assert (await flooder.expect("unseeked"))["id"] == "é"
-
-
-async def test_text_that_is_not_utf_8_closes_the_connection(serve: Any) -> None:
-    flooder = await Flooder.connect(await serve(), JSON)
-    flooder.write(frame(b"\xff", TEXT))
-    await flooder.client.wire.wait_closed()
-    assert flooder.client.wire.close_code == 1007

@@ -14,15 +14,10 @@ from frame_pieces import (
     KINDS,
     MOVE,
     PING,
-    TEXT,
-    Act,
     TwoWays,
     both_ways,
-    closing,
     cut_everywhere,
-    end,
     framed_otherwise,
-    leave,
     ping,
     written,
 )
@@ -33,13 +28,13 @@ from volumes import IS_NIGHTLY
 @pytest.mark.parametrize("first", KINDS)
 def test_two_frames_between_moves_come_to_the_same_on_both_ways_wherever_they_are_cut(first: str) -> None:
     place = list(KINDS).index(first)
-    seconds = KINDS if IS_NIGHTLY else list(KINDS)[place % 5 :: 5]  # each kind comes after several others
+    seconds = KINDS if IS_NIGHTLY else list(KINDS)[place % 8 :: 8]  # each kind comes after several others
     for second in seconds:
         cuts = cut_everywhere([MOVE, KINDS[first], KINDS[second], MOVE])  # raises where the two ways differ
         assert all(1 <= ways.frames <= 4 for ways in cuts)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_any_stream_in_any_pieces_comes_to_the_same_on_both_ways(seed: int) -> None:
     chance = random.Random(seed)
     ways = [both_ways(chance, chance.randrange(1, 40)) for _ in range(50)]
@@ -55,67 +50,6 @@ def test_a_small_frame_in_a_piece_of_its_own_takes_the_short_way(size: int) -> N
         assert event.data == b"x" * size
         assert type(event.data) is bytes
     assert ways.short == 3
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        written(TEXT, b"{}"),
-        written(PING, b"there?"),
-        written(BINARY, b"x" * 125, wide=2),
-        written(BINARY, wide=2),
-        written(BINARY, b"x" * 126, wide=8),
-        written(BINARY, b"x" * (READ_CHUNK_BYTES - 7)),
-        written(BINARY, b"move", fin=False),
-        MOVE + MOVE,
-        MOVE[:-1],
-        MOVE[:1],
-        bytes(5),
-        b"",
-    ],
-    ids=lambda frame: frame[:4].hex() or "nothing",
-)
-def test_what_is_no_small_frame_goes_the_librarys_way(frame: bytes) -> None:
-    ways = TwoWays()
-    ways.feed(frame)
-    assert ways.short == 0
-
-
-@pytest.mark.parametrize("size", [0, 1, 125, 126, 300])
-@pytest.mark.parametrize("wide", [2, 8])
-def test_a_length_in_more_bytes_than_it_needs_is_accepted_as_the_library_does(size: int, wide: int) -> None:
-    ways = TwoWays()
-    (event,) = ways.feed(written(BINARY, b"x" * size, wide=wide))
-    assert event.data == b"x" * size
-    assert ways.arena.is_open
-
-
-BEGUN: dict[str, list[bytes | Act]] = {
-    "a byte": [MOVE[:1]],
-    "a header": [MOVE[:2]],
-    "half a frame": [MOVE[:9]],
-    "a frame and a byte of the next": [MOVE + MOVE[:1]],
-    "the beginning of a message": [written(BINARY, b"mo", fin=False)],
-    "its beginning and a part": [written(BINARY, b"mo", fin=False), written(CONT, b"v", fin=False)],
-    "its beginning and a ping": [written(BINARY, b"mo", fin=False), written(PING)],
-    "a close": [closing(1000)],
-    "a close from here": [leave],
-    "what is wrong": [KINDS["no mask"]],
-    "the end": [end],
-}
-
-
-@pytest.mark.parametrize("begun", BEGUN)
-def test_the_short_way_is_closed_after(begun: str) -> None:
-    ways = TwoWays()
-    for step in BEGUN[begun]:
-        if isinstance(step, bytes):
-            ways.feed(step)
-        else:
-            ways.do(step)
-    assert ways.arena.try_decode(MOVE) is None
-    if begun != "the end":
-        ways.feed(MOVE)
 
 
 @pytest.mark.parametrize(
@@ -142,14 +76,6 @@ def test_a_ping_from_here_leaves_the_short_way_open() -> None:
 
 def test_no_piece_that_may_take_the_short_way_holds_too_large_a_message() -> None:
     assert READ_CHUNK_BYTES <= MAX_CLIENT_FRAME_BYTES
-
-
-@pytest.mark.parametrize("more", [0, 1])
-def test_a_message_is_too_large_by_what_all_its_parts_have(more: int) -> None:
-    ways = TwoWays()
-    ways.feed(written(BINARY, bytes(MAX_CLIENT_FRAME_BYTES - 100), fin=False))
-    ways.feed(written(CONT, bytes(100 + more)))
-    assert ways.end() == (CloseCode.MESSAGE_TOO_BIG if more else None)
 
 
 def test_a_frame_is_sent_as_the_library_writes_it() -> None:

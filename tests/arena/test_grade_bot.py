@@ -15,6 +15,7 @@ from arena.store.finish import finish_matches
 from arena.store.store import Store
 from bots import play
 from commands import Done, call
+from databases import filled_store
 from machine.compiled import HAS_NUMBA
 from stored_matches import storable
 
@@ -22,15 +23,17 @@ from stored_matches import storable
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """Four matches of nim, two of bounded Risk on a map that is too large to solve, and one of the dilemma."""
-    store = Store.open(tmp_path / "arena.db")
+    filled_store(tmp_path / "arena.db", play_seven).close()
+    return tmp_path
+
+
+def play_seven(store: Store) -> None:
     duel = {"map": "africa", "max_plies": 20}
     games = [("nim", {}, 4), ("dilemma", {}, 1), ("risk-duel", duel, 2 if HAS_NUMBA else 0)]
     for game, config, count in games:
         for seed in range(count):
             played = play(["random", "grim" if game == "dilemma" else "greedy"], game, seed=seed, config=config)
             store.write(finish_matches, [storable(played.result, played.packed)])
-    store.close()
-    return tmp_path
 
 
 def graded(data: Path, *words: str) -> Done:

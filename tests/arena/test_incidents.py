@@ -40,26 +40,11 @@ async def test_twenty_bad_messages_are_noted_with_the_last(serve: Any) -> None:
     for _ in range(20):
         await ann.send(type="seek", id="s", game=5)
     assert await ann.closed() == 4000
+    assert ann.passed[-2]["ref"] == "s"
     (incident,) = await noted(served, "ANN")
     assert incident.code == "4000"
     last = "seek: game is 5: the name of a game, as in welcome"
     assert incident.text == f"closed after 20 bad messages; the last: {last}"
-
-
-async def test_a_bot_that_runs_twice_is_told_so(serve: Any) -> None:
-    served = await serve()
-    older, _ = await served.enter("ann"), await served.enter("ann")
-    assert await older.closed() == 4003
-    (incident,) = await noted(served, "ann")
-    assert (incident.code, "or runs twice" in incident.text) == ("4003", True)
-
-
-async def test_a_frame_that_is_too_large_is_noted(serve: Any) -> None:
-    served = await serve()
-    ann = await served.enter("ann")
-    await ann.wire.send(b"x" * 20_000)
-    assert await ann.closed() == 1009
-    assert (await noted(served, "ann"))[0].code == "1009"
 
 
 async def test_a_connection_that_breaks_off_or_is_closed_with_a_match_under_way_is_noted(serve: Any) -> None:
@@ -149,6 +134,8 @@ def test_how_a_connection_ended_is_told_in_a_sentence() -> None:
         describe_trouble(silent, "", 2)
         == "closed by the arena (1011): keepalive ping timeout, with 2 matches under way"
     )
+    twice = "replaced by a newer connection under the same name: the bot reconnected, or runs twice"
+    assert describe_trouble(CloseInfo(4003, "superseded", by_arena=True), "", 0) == twice
     slow = "closed because the bot read its messages too slowly"
     assert describe_trouble(CloseInfo(4005, "does not read", by_arena=True), "", 0) == slow
     assert describe_trouble(CloseInfo(1000, "", by_arena=False), "", 0) is None

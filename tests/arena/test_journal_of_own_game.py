@@ -11,7 +11,8 @@ import pytest
 
 from arena.host.handler import HostHandler
 from arena.host.host import recover_matches
-from arena.host.journal import Journal
+from arena.host.journal import Journal, MatchJournal
+from arena.host.rules_supervisor import RulesSupervisor
 from arena.replay.verify import Verification, verify_record
 from arena.store.result_queries import record_of
 from own_game_records import DIGEST, known, play_on, table_of
@@ -19,7 +20,9 @@ from protocol.games import game_spec, register_former_rules
 from protocol.messages import Player, RulesStamp
 from referee import record_reader
 from referee.effects import Reconnect
+from referee.match import Match, MatchTimeouts
 from referee.record import Header, write_line
+from referee.replay import JournalSummary
 
 
 class Handler:
@@ -32,7 +35,10 @@ class Handler:
         return [Player(bot=seat.bot, version=seat.version) for seat in header.seats]
 
 
-HANDLER = cast(HostHandler, Handler())
+async def recovered(journal: Journal) -> list[tuple[Match, JournalSummary, MatchJournal]]:
+    """The matches that go on after a restart."""
+    rules = RulesSupervisor(lambda game, why: None)
+    return await recover_matches(journal, cast(HostHandler, Handler()), MatchTimeouts(), rules)
 
 
 @pytest.fixture
@@ -49,7 +55,7 @@ def journal(tmp_path: Path) -> Journal:
 
 async def test_a_match_goes_on_with_the_rules_that_it_began_with(journal: Journal) -> None:
     with known("pig"):
-        ((match, summary, opened),) = await recover_matches(journal, HANDLER)
+        ((match, summary, opened),) = await recovered(journal)
         assert match.ply == 6
         assert summary.begun
         opened.close()
@@ -64,7 +70,7 @@ async def test_a_match_goes_on_with_the_former_rules_that_it_began_with(journal:
         former = game_spec("pig")
     with known("pig", version="2", digest="cd" * 32):
         register_former_rules("pig", former.digest, lambda: former)
-        ((match, _, opened),) = await recover_matches(journal, HANDLER)
+        ((match, _, opened),) = await recovered(journal)
         opened.close()
         assert match.ply == 6
 
@@ -87,10 +93,10 @@ async def test_with_other_rules_or_none_it_stays_in_the_journal_and_the_log_says
     before = (journal.folder / "m-1.jsonl").read_bytes()
     caplog.set_level(logging.WARNING)
     if rules is None:
-        assert await recover_matches(journal, HANDLER) == []
+        assert await recovered(journal) == []
     else:
         with known("pig", **rules):
-            assert await recover_matches(journal, HANDLER) == []
+            assert await recovered(journal) == []
     assert said in caplog.text
     assert (journal.folder / "m-1.jsonl").read_bytes() == before
 

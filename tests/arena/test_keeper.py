@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -35,26 +36,22 @@ async def told(tmp_path: Path, program: str, nice: int = 0) -> Any:
     return json.loads((tmp_path / "log").read_text())
 
 
-async def test_the_token_is_a_line_on_standard_input_and_nothing_follows(tmp_path: Path) -> None:
-    assert await told(tmp_path, "import json, sys; print(json.dumps(sys.stdin.read()))") == "t" * 64 + "\n"
-
-
-async def test_nobody_else_can_open_the_standard_input_of_a_bot(tmp_path: Path) -> None:
-    program = """
-import errno, json, os
+GIVEN = """
+import errno, json, os, sys
+token = sys.stdin.read()
 try:
     os.open(f"/proc/{os.getpid()}/fd/0", os.O_RDONLY)
 except OSError as exc:
-    print(json.dumps(errno.errorcode[exc.errno]))
+    print(json.dumps([token, errno.errorcode[exc.errno], dict(os.environ)]))
 """
-    assert await told(tmp_path, program) == "ENXIO"
 
 
-async def test_of_the_environment_of_the_tournament_nothing_is_there(
+async def test_a_bot_is_given_its_token_on_a_standard_input_that_nobody_else_can_open_and_its_environment_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PASSWORD", "secret")
-    environ = await told(tmp_path, "import json, os; print(json.dumps(dict(os.environ)))")
+    token, refused, environ = await told(tmp_path, GIVEN)
+    assert (token, refused) == ("t" * 64 + "\n", "ENXIO")
     assert set(environ) - {"LC_CTYPE"} == {"ARENA_BOT"}
 
 
@@ -133,52 +130,39 @@ def test_a_bot_that_ignores_every_signal_and_hides_is_gone_with_a_tournament_tha
     assert all(ends(pid) for pid in family)
 
 
-async def test_the_end_of_a_bot_is_told_although_its_log_was_deleted(tmp_path: Path) -> None:
+async def begun(log: Path) -> tuple[BotProcess, int, int, asyncio.Future[str]]:
+    """A bot that does nothing, with the processes of its keeper and its program, and what will be said of its end."""
     order = LaunchSpec(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
     crashed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: crashed.set_result(str(crash)))
+    bot = BotProcess("mine", order, log, lambda bot, crash: crashed.set_result(str(crash)))
     before = set(children(os.getpid()))
     await bot.start()
-    (tmp_path / "log").unlink()
     (keeper,) = set(children(os.getpid())) - before
+    (program,) = children(keeper)
+    return bot, keeper, program, crashed
+
+
+async def test_a_bot_is_gone_with_its_keeper_which_is_told_although_its_log_was_deleted(tmp_path: Path) -> None:
+    _, keeper, program, crashed = await begun(tmp_path / "log")
+    (tmp_path / "log").unlink()
     os.kill(keeper, signal.SIGKILL)
     said = await asyncio.wait_for(crashed, WITHIN)
     assert said == f"mine was killed by signal 9; last output, in {tmp_path}/log:\n  (nothing)"
+    assert ends(program)
 
 
 async def test_a_bot_for_which_no_descriptor_is_left_is_one_that_cannot_be_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def exhausted() -> None:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
     bot = BotProcess("mine", LaunchSpec(command=("true",), environment={}, token=""), tmp_path / "log", lambda *_: None)
-    monkeypatch.setattr(socket, "socketpair", exhausted)
+    monkeypatch.setattr(socket, "socketpair", Mock(side_effect=OSError(errno.EMFILE, "Too many open files")))
     with pytest.raises(BotCrashed, match="mine can't be started: Too many open files"):
         await bot.start()
 
 
-async def test_a_bot_is_gone_with_its_keeper(tmp_path: Path) -> None:
-    order = LaunchSpec(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
-    crashed = asyncio.Event()
-    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: crashed.set())
-    before = set(children(os.getpid()))
-    await bot.start()
-    (keeper,) = set(children(os.getpid())) - before
-    (program,) = children(keeper)
-    os.kill(keeper, signal.SIGKILL)
-    await asyncio.wait_for(crashed.wait(), WITHIN)
-    assert ends(program)
-
-
 @pytest.mark.ci
 async def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(tmp_path: Path) -> None:
-    order = LaunchSpec(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
-    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: None)
-    before = set(children(os.getpid()))
-    await bot.start()
-    (keeper,) = set(children(os.getpid())) - before
-    (program,) = children(keeper)
+    bot, keeper, program, _ = await begun(tmp_path / "log")
     os.kill(keeper, signal.SIGSTOP)
     await asyncio.wait_for(bot.stop(0), WITHIN)
     assert ends(keeper, within=0)

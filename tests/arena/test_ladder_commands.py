@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import re
 import threading
@@ -26,8 +27,9 @@ from arena.store.result_queries import leaderboard_of
 from arena.store.seasons import list_seasons
 from arena.store.store import Store
 from commands import Done, call
+from databases import filled_store
+from in_process import call_beside, hosting
 from library import ANN, BOB, Library
-from processes import run, serving
 from protocol.errors import UsageFault
 from seasons import finish, result, season
 from stored_matches import storable
@@ -39,12 +41,15 @@ TOKEN = "secret"
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A data folder with three rated matches of Nim, and one that is not."""
-    with closing(Store.open(tmp_path / "arena.db")) as store:
-        library = Library(store)
-        for name in ("one", "two", "three"):
-            library.play("nim", [ANN, BOB], match=name)
-        library.play("nim", [ANN, BOB], match="friendly", rated=False)
+    filled_store(tmp_path / "arena.db", play_four).close()
     return tmp_path
+
+
+def play_four(store: Store) -> None:
+    library = Library(store)
+    for name in ("one", "two", "three"):
+        library.play("nim", [ANN, BOB], match=name)
+    library.play("nim", [ANN, BOB], match="friendly", rated=False)
 
 
 def arena(data: Path, *words: str) -> Done:
@@ -131,9 +136,7 @@ async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve:
     served = await serve(access=Access(operator_token=TOKEN), make_operations=all_handlers)
     first, second, start = await served.begun()
     end, _ = await _played(first, second)
-    for client in (first, second):
-        await client.send(type="seek", id="s2", game="nim")
-    starts = [await client.expect("start") for client in (first, second)]
+    starts = await served.meet(first, second)
     assert all(seat["sigma"] < 8 for seat in starts[0]["seats"])
     async with connect_to_url(f"ws://127.0.0.1:{served.port}", TOKEN) as operator:
         done = await operator.ask(Annul(ids=[start["match"]]), AnnulmentOutcome)
@@ -147,17 +150,11 @@ async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve:
         await operator.ask(Annul(bot="ann", ids=[]), AnnulmentOutcome)
         await operator.ask(Annul(bot="ann", ids=[], undo=True), AnnulmentOutcome)
         board = {row.bot: row.mu for row in served.store.read(leaderboard_of, "nim/classic")}
-        for client in (first, second):
-            await client.send(type="seek", id="s2b", game="nim")
-        starts = [await client.expect("start") for client in (first, second)]
-        assert {seat["bot"]: seat["mu"] for seat in starts[0]["seats"]} == pytest.approx(board)
-        for client in (first, second):
-            await client.ready(starts[0])
+        start = await served.sit_down(first, second)
+        assert {seat["bot"]: seat["mu"] for seat in start["seats"]} == pytest.approx(board)
         await _played(first, second)
         await operator.ask(StartSeason(name="autumn"), type(None))
-    for client in (first, second):
-        await client.send(type="seek", id="s3", game="nim")
-    assert all(seat["mu"] == 25.0 for seat in (await first.expect("start"))["seats"])
+    assert all(seat["mu"] == 25.0 for seat in (await served.meet(first, second))[0]["seats"])
     assert list(served.store.iterate(check_database)) == []
 
 
@@ -217,8 +214,8 @@ async def _played(*clients: Any) -> list[Any]:
 
 
 async def test_the_command_asks_the_server_that_runs(data: Path) -> None:
-    async with serving(data):
-        code, out, err = await run("arena", "match", "annul", "one", "--data", str(data), folder=data)
-        assert (code, out, err) == (0, "1 match annulled, and nim/classic rated anew\n", "")
-        code, _, err = await run("arena", "match", "annul", "nine", "--data", str(data), folder=data)
-        assert (code, err) == (2, "arena: there is no match 'nine': `arena matches` lists those there are\n")
+    async with hosting(data):
+        annul = functools.partial(call_beside, "arena", "match", "annul", "--data", str(data))
+        assert await annul("one") == (0, "1 match annulled, and nim/classic rated anew\n", "")
+        unknown = "arena: there is no match 'nine': `arena matches` lists those there are\n"
+        assert await annul("nine") == (2, "", unknown)

@@ -32,8 +32,7 @@ async def listed(client: Any, after_s: float = LISTING_CACHE_TTL_S) -> dict[str,
 
 async def test_a_watcher_without_a_name_is_told_who_is_here_what_they_seek_and_what_is_played(serve: Any) -> None:
     served = await serve()
-    watcher = await served.connect()
-    await watcher.send(type="hello")
+    watcher = await served.spectator()
     assert await listed(watcher) == {"type": "listing", "bots": [], "matches": []}
     first, second, start = await served.begun()
     turn = await first.expect("turn")
@@ -96,13 +95,7 @@ async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.Monke
     clients = [await served.enter(f"bot-{number}", slots=9) for number in range(5)]
     matches = []
     for one, other in (clients[:2], clients[2:4]):
-        for client in (one, other):
-            await client.send(type="seek", id="s", game="nim")
-        await served.matched(one, other)
-        for client in (one, other):
-            start = await client.expect("start")
-            await client.ready(start)
-        matches.append(start["match"])
+        matches.append((await served.sit_down(one, other))["match"])
     for number in range(3):
         await clients[0].send(type="seek", id=f"s{number}", game="nim", opponent=f"nobody-{number}")
     told = await listed(clients[0])
@@ -162,9 +155,7 @@ async def test_a_bot_that_warms_up_is_listed_with_the_games_and_for_how_long(ser
     assert (told["warming"], told["warming_s"]) == (["nim"], int(7 + 2 * LISTING_CACHE_TTL_S))
     await house.send(type="warming")
     assert (await listed(house))["bots"][0] == {"bot": "house"}
-    watcher = await served.connect()
-    await watcher.send(type="hello")
-    await watcher.expect("welcome")
+    watcher = await served.spectator()
     await watcher.send(type="warming", games=["nim"])
     assert (await watcher.expect("error"))["code"] == "not_allowed"
 
@@ -184,14 +175,11 @@ async def test_of_opponents_those_are_told_who_were_never_here(serve: Any) -> No
     assert [(seek["opponents"], seek.get("unknown")) for seek in seeks] == [(["ben"], None), (["nobody"], ["nobody"])]
 
 
-async def test_a_bot_whose_pace_is_used_up_waits_and_is_told_how_long(serve: Any) -> None:
+async def test_a_bot_whose_pace_is_used_up_is_told_how_long_it_waits(serve: Any) -> None:
     served = await serve(policy=LobbyPolicy(max_matches_per_hour=2))
     clients = [await served.enter("ann"), await served.enter("bob")]
-    for match in range(2):
-        for client in clients:
-            await client.send(type="seek", id=f"s{match}", game="nim")
-        await served.matched(*clients)
-        start = await clients[0].expect("start")
+    for _ in range(2):
+        start, _ = await served.meet(*clients)
         await clients[0].send(type="resign", match=start["match"])
         for client in clients:
             await client.expect("end")
@@ -200,8 +188,3 @@ async def test_a_bot_whose_pace_is_used_up_waits_and_is_told_how_long(serve: Any
     for client in clients:
         told = (await listed(client))["bots"]
     assert all(1700 < bot["pace_s"] <= 1800 for bot in told)
-    for client, other in zip(clients, ("bob", "ann"), strict=True):
-        await client.send(type="unseek", id="paced")
-        await client.send(type="seek", id="named", game="nim", rated=False, opponent=other)
-    await served.matched(*clients)
-    assert (await clients[0].expect("start"))["seek"] == "named", "who is named plays on"

@@ -186,6 +186,7 @@ def test_an_event_has_these_effects(case: str) -> None:
         ({"game": "nim", "opponents": ["bob", "cid"]}, "not_allowed", "2 opponents are named: this match has 2 seats"),
         ({"game": "nim", "opponents": ["ANN"]}, "not_allowed", "name another opponent"),
         ({"game": "risk-campaign", "opponents": ["bob", "BOB"]}, "not_allowed", "names a bot twice"),
+        ({"game": "nim", "config": {"heaps": [999, 999], "start": "p-position"}}, "bad_config", "too rare to be dealt"),
         ({"game": "nim", "config": {"heaps": [-1]}}, "bad_config", "heaps[0] is -1: it must be an integer from 0"),
         ({"game": "nim", "config": {"heapz": [1]}}, "bad_config", "heaps, take, misere, start, preset"),
     ],

@@ -15,7 +15,6 @@ from commands import call
 from golden import make
 from machine.compiled import HAS_NUMBA
 from measuring.luck import ChanceEvent, Luck
-from protocol.errors import UsageFault
 from referee import record_reader
 from referee.effects import MoveReceived
 from referee.record import Record
@@ -142,11 +141,6 @@ def test_a_record_that_is_wrong_is_shown_as_far_as_it_goes(tmp_path: Path) -> No
     assert "0  ann: invade Peru" in out
     assert "should be" in err
     assert make_document(record_reader.read_record(forged.read_bytes(), "forged")).fault is not None
-
-
-def test_a_game_without_such_a_value_is_refused_before_anything_is_measured() -> None:
-    with pytest.raises(UsageFault, match="no value function 'fitted-9'"):
-        record_luck(golden(DUEL), "fitted-9")
 
 
 def test_a_match_in_which_no_dice_were_thrown_yet_has_no_sentence() -> None:

@@ -15,6 +15,7 @@ from arena.lobby.events import BotLeft, MatchNotBegun
 from arena.lobby.policy import LobbyPolicy
 from arena.lobby.seeks import match_spec_of
 from protocol.games import load_game, shared_game
+from protocol.messages import Seek
 from seek_board import SeekBoard
 
 
@@ -23,12 +24,13 @@ def board() -> SeekBoard:
     return SeekBoard()
 
 
-def test_who_names_each_other_or_names_one_that_names_nobody_meets(board: SeekBoard) -> None:
-    board.seek("ann", opponent="bob")
+def test_who_names_each_other_or_names_one_that_names_nobody_meets_unrated(board: SeekBoard) -> None:
+    board.add("ann", Seek(id="s", game="nim", opponent="bob"))
     board.seek("cid")
     board.seek("dan", opponent="cid")
     board.seek("bob", opponent="ann")
     assert sorted(board.until(2)) == [("ann", "bob"), ("cid", "dan")]
+    assert [rated for _, rated in board.played] == [False, False]
 
 
 def test_who_names_one_that_names_another_waits(board: SeekBoard) -> None:
@@ -63,13 +65,6 @@ def test_a_seek_that_was_taken_back_is_not_found_by_who_names_it(board: SeekBoar
     board.seek("bob", "1")
     board.seek("cid", "1")
     assert board.until(2)[1] == ("bob", "cid")
-
-
-def test_all_seeks_of_two_bots_are_paired_off(board: SeekBoard) -> None:
-    for number in range(64):
-        board.seek("ann", str(number))
-        board.seek("bob", str(number))
-    assert board.until(64) == [("ann", "bob")] * 64
 
 
 def test_a_bot_of_many_slots_begins_no_more_than_its_pace_allows() -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -161,16 +162,13 @@ async def test_who_is_not_let_in_is_counted_by_error_code_or_status(serve: Any) 
 async def test_what_can_not_be_kept_is_told_as_it_is_told_to_who_asks_whether_it_is_ready(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(file: int, data: bytes) -> int:
-        raise OSError(28, "No space left on device")
-
     served = await serve(meters=Meters())
     read = reading(served)
     assert (read("ready"), read("paused", by="journal"), read("database_up")) == (1, 0, 1)
     first, second, start = await served.begun()
     turn = await first.expect("turn")
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write", full)
+        patch.setattr(os, "write", Mock(side_effect=OSError(28, "No space left on device")))
         await first.send(type="move", match=start["match"], ply=0, move=turn["legal"][0])
         await second.expect("error")
         assert (read("ready"), read("paused", by="journal"), read("database_up")) == (0, 1, 1)

@@ -25,7 +25,7 @@ from machine.timestamps import utc_now
 from protocol.codec import JSON
 from protocol.messages import Hello, Seek, Unseek
 
-NAMES = 2000
+NAMES = 1000
 TOKEN = "t" * 16
 POOL = "nim/classic"
 NOW = 1_000_000.0
@@ -49,7 +49,7 @@ class Wire:
 
 
 def grown(holder: object, come_and_go: Callable[[int], None], most: int) -> dict[str, int]:
-    """The containers with more entries than so many after 2,000 names came and went."""
+    """The containers with more entries than so many after 1,000 names came and went."""
     for number in range(NAMES):
         come_and_go(number)
     return {where: count for where, count in entries(holder).items() if count > most}
@@ -62,7 +62,7 @@ async def known(query: Any, name: str, **options: Any) -> Any:
     return LadderBot({}, False, [], []) if query is load_ladder_bot else False
 
 
-async def test_two_thousand_names_that_come_and_go_leave_no_more_than_a_few_hundred_did(
+async def test_a_thousand_names_that_come_and_go_leave_no_more_than_a_few_hundred_did(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served = await serve()

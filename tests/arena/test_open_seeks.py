@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from arena.lobby.events import BotReady, MatchAdded, SeatReleased
+from arena.lobby.events import BotLoaded, BotReady, MatchAdded, SeatReleased
 from arena.lobby.policy import LobbyPolicy
-from arena.store.registry import add_bots
-from arena.store.tokens import hash_token
-from patience import patient_host
-from protocol.messages import Clock, Seek
+from protocol.games import game_names
+from protocol.messages import Seek
 from seek_board import SeekBoard
 
 POLICY = LobbyPolicy()
@@ -122,6 +118,14 @@ def test_those_that_find_nobody_keep_no_other_from_an_open_seek(board: SeekBoard
     assert board.until(1) == [("ann", "house")]
 
 
+def test_a_bot_that_is_open_to_many_games_is_listed_with_each(board: SeekBoard) -> None:
+    games = list(game_names())
+    for game in games:
+        board.open("house", game, game)
+    assert [seek.game for seek in board.lobby.list_seeks("house")] == games
+    assert POLICY.max_listed_seeks > 13
+
+
 def test_an_open_seek_that_was_taken_back_is_not_taken(board: SeekBoard) -> None:
     board.open("house")
     board.withdraw("house", "open")
@@ -208,78 +212,24 @@ def test_one_who_is_named_among_several_may_name_nobody(board: SeekBoard) -> Non
     assert board.until(1) == [("ann", "bob", "cid")]
 
 
-# Over the wire
+# What the match is
 
 
-async def test_a_stranger_finds_a_rated_match_against_an_open_seek(serve: Any) -> None:
-    served = await serve()
-    house, ann = await served.enter("house"), await served.enter("ann")
-    await house.send(type="seek", id="any", game="nim", open=True)
-    await ann.send(type="seek", id="s", game="nim")
-    start = await house.expect("start")
-    assert (start["seek"], start["rated"], start["config"]["heaps"]) == ("any", True, [3, 5, 7])
-    assert (await ann.expect("start"))["seek"] == "s"
+def test_a_match_with_a_bot_that_the_operator_did_not_approve_is_not_rated() -> None:
+    board = SeekBoard(LobbyPolicy(approved_only=True))
+    board.feed(BotLoaded("ann", {}, is_approved=True))
+    board.open("house")
+    board.add("ann", Seek(id="s", game="nim"))
+    board.until(1)
+    assert board.started[0].pool is None
 
 
-async def test_a_match_with_a_bot_that_the_operator_did_not_approve_is_not_rated(serve: Any) -> None:
-    served = await serve(policy=LobbyPolicy(approved_only=True))
-    served.store.write(add_bots, {"ann": hash_token(f"{'ann':*>16}")})
-    house, ann = await served.enter("house"), await served.enter("ann")
-    await house.send(type="seek", id="any", game="nim", open=True)
-    await ann.send(type="seek", id="s", game="nim")
-    assert (await ann.expect("start"))["rated"] is False
-
-
-async def test_nobody_has_more_than_a_quarter_of_the_slots_of_an_open_bot(serve: Any) -> None:
-    served = await serve()
-    house, ann = await served.enter("house", slots=8), await served.enter("ann", slots=8)
-    for number in range(4):
-        await house.send(type="seek", id=f"any {number}", game="nim", open=True)
-    starts = []
-    for number in range(2):
-        await ann.send(type="seek", id=f"s{number}", game="nim", opponent="house")
-        starts.append(await ann.expect("start"))
-        for client in (ann, house):
-            await client.ready(starts[-1])
-    await ann.send(type="seek", id="more", game="nim", opponent="house")
-    bob = await served.enter("bob")
-    await bob.send(type="seek", id="s", game="nim", opponent="house")
-    await bob.expect("start")
-    assert not any(message.get("seek") == "more" for message in ann.passed)
-    await ann.send(type="resign", match=starts[0]["match"])
-    assert (await ann.expect("start"))["seek"] == "more"
-
-
-async def test_an_open_seek_holds_a_slot_until_its_match_is_over(serve: Any) -> None:
-    served = await serve()
-    house = await served.enter("house", slots=2)
-    for game in ("nim", "grundy", "tictactoe"):
-        await house.send(type="seek", id=game, game=game, open=True)
-    assert (await house.expect("error"))["ref"] == "tictactoe"
-
-
-async def test_who_missed_a_match_pauses_with_its_open_seeks_too(serve: Any) -> None:
-    served = await serve(timeouts=patient_host(ready_timeout_s=0.05))
-    house, ann = await served.enter("house", slots=3), await served.enter("ann")
-    for game in ("nim", "grundy"):
-        await house.send(type="seek", id=game, game=game, open=True)
-    await ann.send(type="seek", id="s", game="nim", opponent="house", rated=False)
-    await ann.ready(await ann.expect("start"))
-    error = await house.expect("error")
-    assert (error["code"], error["ref"]) == ("unavailable", "grundy")
-    await house.send(type="seek", id="again", game="nim", open=True)
-    assert (await house.expect("error"))["ref"] == "again"
-
-
-@pytest.mark.parametrize(("rated", "bank_ms"), [(False, 600_000), (True, 60_000)])
-async def test_an_unrated_match_in_which_somebody_asks_for_it_has_the_slow_clock(
-    serve: Any, rated: bool, bank_ms: int
-) -> None:
-    served = await serve(slow_clock=Clock(bank_ms=600_000, increment_ms=10_000))
-    house, ann = await served.enter("house"), await served.enter("ann")
-    await house.send(type="seek", id="any", game="nim", open=True)
-    await ann.send(type="seek", id="s", game="nim", rated=rated, slow=True)
-    assert (await house.expect("start"))["clock"]["bank_ms"] == bank_ms
+@pytest.mark.parametrize("rated", [False, True])
+def test_an_unrated_match_in_which_somebody_asks_for_it_has_the_slow_clock(board: SeekBoard, rated: bool) -> None:
+    board.open("house")
+    board.add("ann", Seek(id="s", game="nim", rated=rated, slow=True))
+    board.until(1)
+    assert board.started[0].is_slow is not rated
 
 
 # With presets

@@ -6,6 +6,7 @@ import errno
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -81,13 +82,11 @@ def test_what_a_log_can_t_tell_is_said_in_a_line(tmp_path: Path, content: Any, b
     assert done.err.count("\n") == 1
 
 
-class _FullDisk:
-    def write(self, _: bytes) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
+FULL_DISK = Mock(write=Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
 
 
 async def test_a_server_whose_log_can_t_be_written_pairs_on(serve: Any, caplog: pytest.LogCaptureFixture) -> None:
-    served = await serve(lobby_log=_FullDisk())
+    served = await serve(lobby_log=FULL_DISK)
     await served.begun()
     assert "the pairing log can't be written, and ends here: No space left on device" in caplog.text
 
@@ -96,7 +95,7 @@ async def test_a_log_ends_at_its_limit(
     serve: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(lobby_runner, "MAX_LOG_BYTES", 10)
-    await (await serve(lobby_log=_FullDisk())).begun()
+    await (await serve(lobby_log=FULL_DISK)).begun()
     assert "the pairing log is full" in caplog.text
 
 

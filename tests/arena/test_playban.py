@@ -140,14 +140,6 @@ async def test_a_seek_of_who_missed_a_match_is_answered_with_the_pause(serve: An
     assert (await cid.expect("error"))["code"] == "unavailable", "a new bot of that address"
 
 
-async def test_a_seat_that_never_moves_missed_its_match(serve: Any) -> None:
-    served = await serve(clock=Clock(bank_ms=100, increment_ms=0))
-    first, _, _ = await served.begun()
-    assert (await first.expect("end"))["reason"] == "timeout"
-    await first.send(type="seek", id="again", game="nim")
-    assert (await first.expect("error"))["code"] == "unavailable"
-
-
 async def test_who_walks_away_frees_the_opponent(serve: Any) -> None:
     served = await serve(away_s=0.05, clock=Clock(bank_ms=600_000, increment_ms=0))
     first, second, start = await served.begun()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from arena.lobby.policy import LobbyPolicy
+from protocol.messages import ListedSeek
 from seek_board import SeekBoard
 
 
@@ -17,6 +16,7 @@ def patient() -> SeekBoard:
 
 def test_neither_the_ladder_nor_an_open_seek_takes_one_that_is_private(patient: SeekBoard) -> None:
     patient.private("ann")
+    assert patient.lobby.list_seeks("ann") == [ListedSeek(game="nim", preset="classic", private=True)]
     patient.open("house")
     patient.seek("bob")
     assert patient.until(1) == [("bob", "house")]
@@ -70,15 +70,3 @@ def test_the_pace_of_the_ladder_does_not_hold_it() -> None:
     assert board.lobby.rate_delay_s("ann", board.now) == 0.0
     board.seek("bob", opponent="ann")
     assert board.until(2)[1] == ("ann", "bob")
-
-
-async def test_over_the_wire_a_friend_finds_who_waits_in_the_listing_and_meets_them_unrated(serve: Any) -> None:
-    served = await serve()
-    ann, bob = await served.enter("ann"), await served.enter("bob")
-    await ann.send(type="seek", id="p", game="nim", config={"preset": "sticks"}, private=True)
-    await bob.send(type="list")
-    (waits, _) = (await bob.expect("listing"))["bots"]
-    assert waits["seeks"] == [{"game": "nim", "preset": "sticks", "private": True}]
-    await bob.send(type="seek", id="f", game="nim", config={"preset": "sticks"}, opponent="ann")
-    start = await ann.expect("start")
-    assert (start["seek"], start["preset"], start["rated"]) == ("p", "sticks", False)

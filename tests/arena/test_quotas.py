@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from arena.commands import quota_limits as limits
 from arena.commands.settings import ServerSettings
 from arena.host import journal_weights
-from arena.host.client_registry import RELEASE_BATCH_SIZE, ClientRegistry
+from arena.host.client_registry import RELEASE_BATCH_SIZE, ClientRegistry, _vacate
 from arena.host.quotas import (
     CONFIG_MEMORY_FACTOR,
     DAY_S,
@@ -22,12 +22,11 @@ from arena.host.quotas import (
     QuotaLimits,
     Quotas,
 )
-from arena.host.runner import MatchRunner
+from arena.host.session import ClientSession
 from arena.host.work_queue import WorkQueue
-from arena.lobby.policy import LobbyPolicy
 from protocol.errors import ArenaFault
 from timeouts import WITHIN
-from virtual_time import VirtualTimeLoop, advance
+from virtual_time import advance
 
 HERE, THERE = "127.0.0.2", "127.0.0.3"
 OWN = {"heaps": [1000], "take": [1]}
@@ -179,44 +178,28 @@ def test_a_data_folder_that_is_gone_is_no_traceback(tmp_path: Path) -> None:
         limits.quota_limits(ServerSettings(), 500, tmp_path / "gone")
 
 
-async def enter(served: Any, bot: str, address: str) -> Any:
-    client = await served.connect(local_addr=(address, 0))
-    await client.send(type="hello", bot=bot, token=f"{bot:*>16}", slots=64)
-    await client.expect("welcome")
-    return client
-
-
 async def two(served: Any, address: str, names: str) -> list[Any]:
-    return [await enter(served, name, address) for name in names]
+    return [await served.enter(name, address, slots=64) for name in names]
 
 
-async def begun(clients: list[Any], **seek: Any) -> dict[str, Any]:
-    """A match of these has begun; the `start` of one."""
-    for client in clients:
-        await client.send(type="seek", id="s", game="nim", **{"config": OWN, "rated": False, **seek})
-    if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
-        for client in clients:
-            await client.heard()
-        await advance(LobbyPolicy().new_seek_delay_s)
-    starts = [await client.expect("start") for client in clients]
-    for client in clients:
-        await client.ready(starts[0])
-    first: dict[str, Any] = starts[0]
-    return first
+async def begun(served: Any, clients: list[Any], **seek: Any) -> dict[str, Any]:
+    """A match of these that doesn't end by itself has begun; the `start` of one."""
+    start: dict[str, Any] = await served.sit_down(*clients, **{"config": OWN, "rated": False, **seek})
+    return start
 
 
 async def test_an_address_with_all_its_matches_under_way_is_refused_and_others_play(serve: Any) -> None:
     served = await serve(quotas=Quotas(QuotaLimits(matches_per_address=1)))
     greedy = await two(served, HERE, "ab")
-    match = (await begun(greedy))["match"]
+    match = (await begun(served, greedy))["match"]
     await greedy[0].send(type="seek", id="more", game="nim")
     error = await greedy[0].expect("error")
     assert (error["code"], error["ref"]) == ("unavailable", "more")
     assert error["message"] == "seek: 127.0.0.2 has 1 matches running, the maximum is 1: finish some first"
-    await begun(await two(served, THERE, "cd"))
+    await begun(served, await two(served, THERE, "cd"))
     await greedy[0].send(type="resign", match=match)
     await greedy[0].expect("end")
-    await begun(greedy)
+    await begun(served, greedy)
 
 
 async def test_seeks_that_came_before_wait_until_their_address_may_begin_another(serve: Any) -> None:
@@ -240,7 +223,7 @@ async def test_a_match_of_no_preset_that_grows_beyond_what_it_may_is_called_off_
 ) -> None:
     served = await serve(quotas=Quotas(QuotaLimits(match_bytes=5000)))
     clients = await two(served, HERE, "ab")
-    await begun(clients)
+    await begun(served, clients)
     other = asyncio.create_task(clients[1].play())
     while (error := await clients[0].receive())["type"] != "error":
         if error["type"] == "turn":
@@ -253,7 +236,7 @@ async def test_a_match_of_no_preset_that_grows_beyond_what_it_may_is_called_off_
 async def test_a_preset_is_played_to_its_end_however_long_its_record(serve: Any) -> None:
     served = await serve(quotas=Quotas(QuotaLimits(match_bytes=1)))
     clients = await two(served, HERE, "ab")
-    await begun(clients, config={}, rated=True)
+    await begun(served, clients, config={}, rated=True)
     ends = await asyncio.gather(*(client.play() for client in clients))
     assert [end["reason"] for end in ends] == ["win", "win"]
 
@@ -262,7 +245,7 @@ async def test_what_was_stored_for_an_address_counts_and_is_shared_by_who_played
     quotas = Quotas(QuotaLimits(stored_per_address=800.0))
     served = await serve(quotas=quotas)
     clients = [*await two(served, HERE, "a"), *await two(served, THERE, "b")]
-    match = (await begun(clients))["match"]
+    match = (await begun(served, clients))["match"]
     await clients[0].send(type="resign", match=match)
     for client in clients:
         await client.expect("end")
@@ -277,7 +260,7 @@ async def test_what_was_stored_for_an_address_counts_and_is_shared_by_who_played
 async def test_of_journals_that_take_more_than_a_day_allows_the_largest_is_called_off(serve: Any) -> None:
     served = await serve(quotas=Quotas(QuotaLimits(stored_per_address=500.0)))
     clients = await two(served, HERE, "ab")
-    await begun(clients)
+    await begun(served, clients)
     for client in clients:
         await client.heard()
     await advance(journal_weights.MEASURE_INTERVAL_S)
@@ -286,65 +269,36 @@ async def test_of_journals_that_take_more_than_a_day_allows_the_largest_is_calle
     assert (await clients[0].expect("end"))["reason"] == "void"
 
 
-async def test_what_a_client_watched_and_where_it_sat_is_let_go_of_in_pieces(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    served = await serve()
-    clients = await two(served, HERE, "ab")
-    matches = 2 * RELEASE_BATCH_SIZE + 3
-    for number in range(matches):
-        for client in clients:
-            await client.send(type="seek", id=str(number), game="nim", config=OWN, rated=False)
-        starts = [await client.expect("start") for client in clients]
-        for client in clients:
-            await client.ready(starts[0])
-    watcher = await two(served, THERE, "w")
-    await watcher[0].send(type="watch", match=starts[0]["match"])
-    await watcher[0].expect("turn")
+def test_what_a_client_watched_and_where_it_sat_is_let_go_of_in_pieces() -> None:
+    left: list[int] = []
 
-    turns: list[int] = []
-    loop = asyncio.get_running_loop()
-    turn = 0
+    class Place:
+        def unwatch(self, peer: object) -> None:
+            left.append(-1)
 
-    def tick() -> None:
-        nonlocal turn
-        turn += 1
-        loop.call_soon(tick)
+        def remove_peer(self, seat: int, peer: object) -> None:
+            left.append(seat)
 
-    gone = asyncio.Event()
-    lose, unwatch = MatchRunner.remove_peer, MatchRunner.unwatch
-
-    def noted(runner: MatchRunner, seat: int, peer: Any) -> None:
-        turns.append(turn)
-        lose(runner, seat, peer)
-        if len(turns) == matches:
-            gone.set()
-
-    let_go: list[str] = []
-    monkeypatch.setattr(MatchRunner, "remove_peer", noted)
-    monkeypatch.setattr(MatchRunner, "unwatch", lambda runner, peer: (let_go.append(runner.id), unwatch(runner, peer)))
-    tick()
-    clients[0].wire.transport.abort()
-    async with asyncio.timeout(WITHIN):
-        await gone.wait()
-    assert max(map(turns.count, turns)) <= RELEASE_BATCH_SIZE
-    assert let_go == []
-    await watcher[0].wire.close()
-    async with asyncio.timeout(WITHIN):
-        while not let_go:  # noqa: ASYNC110
-            await asyncio.sleep(0)
-    assert let_go == [starts[0]["match"]]
+    count, session = 2 * RELEASE_BATCH_SIZE + 3, cast(ClientSession, None)
+    places: list[Any] = [Place() for _ in range(count)]
+    counts = [len(left) for _ in _vacate(session, places, [(place, seat) for seat, place in enumerate(places)])]
+    assert counts == [8, 16, count + 8, count + 16]
+    assert left == [-1] * count + list(range(count))
 
 
-async def test_a_match_that_is_over_is_held_by_nobody_who_watched_it(serve: Any) -> None:
+async def test_a_match_is_held_by_nobody_who_watched_it_and_is_gone_or_once_it_is_over(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun(config={"heaps": [3]})
-    watcher = await served.connect()
-    await watcher.send(type="hello")
-    await watcher.send(type="watch", match=start["match"])
-    await watcher.expect("turn")
     clients: ClientRegistry = served.arena.host.clients
-    assert [list(watched) for watched in clients._watched_by_client.values()] == [[start["match"]]]
+    for _ in range(2):
+        watcher = await served.spectator()
+        await watcher.send(type="watch", match=start["match"])
+        await watcher.expect("turn")
+    assert [list(watched) for watched in clients._watched_by_client.values()] == [[start["match"]]] * 2
+    await watcher.wire.close()
+    async with asyncio.timeout(WITHIN):
+        while len(clients.runners[start["match"]].audience.spectators) > 1:  # noqa: ASYNC110
+            await asyncio.sleep(0)
     await asyncio.gather(first.play(), second.play())
     assert not any(clients._watched_by_client.values())
 
