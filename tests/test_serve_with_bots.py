@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from certificates import make
-from commands import descendants, ends
+from commands import ends
 from in_process import hosting
+from process_tree import descendants
 from processes import REPOSITORY, run_command, serving
 from timeouts import WITHIN, found_in
 
