@@ -23,6 +23,7 @@ import pytest
 
 import tournaments
 from arena.processes.bot_commands import known_bots
+from bot_checks import check_settings_here
 from bots import run as run_bot
 from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, Done, call, run
@@ -164,7 +165,10 @@ WRONG_USAGE = [
 
 
 @pytest.mark.parametrize(("words", "says"), WRONG_USAGE, ids=[" ".join(words) for words, _ in WRONG_USAGE])
-def test_wrong_usage_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+def test_wrong_usage_is_refused_in_one_line(
+    tmp_path: Path, words: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_settings_here(monkeypatch)
     assert_refused(call("arena", *words), 2, says)
     assert list(tmp_path.rglob("*.db")) == []
 
@@ -582,7 +586,7 @@ def test_an_unknown_bot_is_refused_in_one_line(played: Path, verb: str) -> None:
 
 
 def test_a_refusal_is_one_line_and_a_code_to_the_shell_as_well(tmp_path: Path) -> None:
-    failed = run("arena", "leaderboard", "--data", str(tmp_path), by_exec=True)
+    failed = run("arena", "leaderboard", "--data", str(tmp_path))
     assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (1, "", 1)
 
 
