@@ -452,21 +452,11 @@ def change_heap(rows: Rows) -> None:
     heaps[0] += 1 if heaps[0] == 0 else -1
 
 
-def change_rank(rows: Rows) -> None:
-    rows[-1]["ranks"].reverse()
-
-
-def change_rating(rows: Rows) -> None:
-    rows[-1]["ratings"]["seats"][0]["mu_after"] += 0.01
-
-
 @pytest.mark.parametrize(
     ("which", "change", "says"),
     [
         (0, change_move, r": ply 2: the digest does not follow"),
         (1, change_heap, r": ply 0: move should be \{'heaps': \["),
-        (0, change_rank, r": after ply \d+: ranks should be \["),
-        (0, change_rating, r": after ply \d+: seat 0: mu_after should be \d+\.\d+, the record says \d+\.\d+"),
     ],
 )
 def test_a_changed_record_is_refused_with_the_ply(
@@ -532,11 +522,16 @@ def test_a_file_that_is_no_whole_record_is_refused_in_one_line(
     assert_refused(call("arena", "replay", verb, "match.jsonl"), 1, says)
 
 
-@pytest.mark.parametrize("suffix", [".json", ".html"])
-def test_what_was_made_of_a_record_is_refused_by_its_name(tmp_path: Path, suffix: str) -> None:
-    (tmp_path / f"match{suffix}").write_text("<!doctype html>")
-    says = f"match{suffix} was exported from a record: name the match's .jsonl or .jsonl.gz, or its id"
-    assert_refused(call("arena", "replay", "verify", f"match{suffix}"), 1, says)
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("a.json", "was exported from a record: name the match's .jsonl or .jsonl.gz, or its id"),
+        ("nothing.jsonl", "can't be read: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_a_record_is_refused_by_its_name(tmp_path: Path, name: str, says: str) -> None:
+    (tmp_path / "a.json").write_text("<!doctype html>")
+    assert_refused(call("arena", "replay", "verify", name), 1, f"{name} {says}")
 
 
 def test_of_many_records_each_that_is_wrong_is_named(tmp_path: Path, lines: tuple[list[str], list[str]]) -> None:
@@ -554,11 +549,6 @@ def test_of_many_records_each_that_is_wrong_is_named(tmp_path: Path, lines: tupl
 def test_an_unknown_match_is_refused_in_one_line(played: Path, words: tuple[str, ...]) -> None:
     done = call("arena", "replay", *words, "--data", str(played))
     assert_refused(done, 2, f"there is no match 'nothing' in sqlite:///{played}/arena.db: `arena matches` lists those")
-
-
-def test_a_record_that_is_not_there_is_refused_in_one_line() -> None:
-    done = call("arena", "replay", "verify", "nothing.jsonl")
-    assert_refused(done, 1, "nothing.jsonl can't be read: No such file or directory")
 
 
 @pytest.mark.parametrize(
