@@ -203,34 +203,6 @@ class ReusedVisit(Visit):
         self.complaints.clear()
 
 
-class SharedTab:
-    """Visits that follow each other in one tab, for tests that read pages and leave nothing behind that `leave` of
-    `ReusedVisit` does not remove: no script of their own for all pages, no false clock, no listener.
-    """
-
-    def __init__(self, browser: Browser, haste: float) -> None:
-        self._browser = browser
-        self._haste = haste
-        self._visit: ReusedVisit | None = None
-
-    @asynccontextmanager
-    async def visit(self, home: str, size: tuple[int, int] = DESKTOP, theme: Theme = "light") -> AsyncIterator[Visit]:
-        """Visit a site in the tab. After a failure the tab is given up."""
-        visit, self._visit = self._visit, None
-        if visit is None:
-            visit = ReusedVisit(await _new_context(self._browser, self._haste), home)
-        await visit.prepare(home, size, theme)
-        try:
-            yield visit
-            assert visit.complaints == [], visit.complaints
-        except BaseException as failure:
-            visit.note_complaints(failure)
-            await visit.context.close()
-            raise
-        await visit.leave()
-        self._visit = visit
-
-
 class TabPool:
     """Visits of several people at once in tabs that are used again, each in a context of its own.
 
@@ -272,7 +244,7 @@ class TabPool:
 
 
 Visits = Callable[..., AbstractAsyncContextManager[Visit]]
-"""That of a shared tab, or of a pool of tabs."""
+"""The `visit` of a pool of tabs."""
 
 
 @asynccontextmanager

@@ -26,7 +26,7 @@ import arena.cli
 import bots.cli
 import zygote
 from machine import event_loop
-from process_tree import children
+from process_tree import children, descendants
 from timeouts import PATIENT_ENVIRON, WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
@@ -169,12 +169,6 @@ def faulty(kind: str) -> str:
 def passing(names: Iterable[str]) -> list[str]:
     """The words of a tournament that let its bots have these variables."""
     return [f"--pass-env={name}" for name in names]
-
-
-def descendants(pid: int) -> list[int]:
-    """The processes that a process has started and that still run, with those that these have started."""
-    found = children(pid)
-    return found + [grandchild for child in found for grandchild in descendants(child)]
 
 
 def of_workers(pid: int) -> list[int]:

@@ -11,7 +11,6 @@ import os
 import secrets
 import signal
 import sys
-import time
 from typing import Any
 
 from websockets.exceptions import ConnectionClosed
@@ -62,14 +61,6 @@ class Steady:
         self.send(type="move", match=turn["match"], ply=turn["ply"], move=move)
 
 
-class Slow(Steady):
-    """Moves when its time has been up for a while."""
-
-    def turn(self, turn: dict[str, Any]) -> None:
-        time.sleep(turn["clock"][turn["to_move"]] / 1000 + 0.2)
-        super().turn(turn)
-
-
 class Mute(Steady):
     """Is ready, and never moves."""
 
@@ -87,15 +78,6 @@ class Illegal(Steady):
 
     def turn(self, turn: dict[str, Any]) -> None:
         self.move(turn, {"heap": 0, "take": 1000})
-
-
-class Garbage(Steady):
-    """Answers a turn with frames that are no messages, until it is thrown out; then comes back and does it again."""
-
-    def turn(self, turn: dict[str, Any]) -> None:
-        while True:
-            self.wire.send("{" * 100)
-            self.wire.send(b"\xc1")
 
 
 class Seeking(Steady):

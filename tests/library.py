@@ -17,26 +17,15 @@ from bots import Bot, Choice
 from bots.reference.perfect import Perfect
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Greedy
+from golden.make import refereed
 from machine.timestamps import format_timestamp
 from protocol.games import load_game
 from protocol.games.base import Game
-from protocol.messages import Clock, Player
-from referee import record as records
-from referee.effects import (
-    DeadlineReached,
-    Effect,
-    Forfeit,
-    MatchEvent,
-    MoveReceived,
-    Resignation,
-    SeatReady,
-    SetDeadline,
-    WriteLine,
-)
+from protocol.messages import Clock
+from referee.effects import DeadlineReached, Forfeit, MatchEvent, MoveReceived, Resignation
 from referee.footer import UnratedRecord
 from referee.match import Match
-from referee.record import Header, RecordedSeat
-from referee.state import Phase
+from referee.record import RecordedSeat, make_header
 from turns import move_of, turn
 
 OPENED = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -106,10 +95,10 @@ class Library:
 
     def _play(self, rules: Game[Any, Any], seats: Sequence[Entrant], match: str, pool: str | None, **fixed: Any) -> str:
         self.now += timedelta(minutes=self._chance.randint(2, 9), milliseconds=self._chance.randrange(1000))
-        started, name = self.now, match
-        seed = hashlib.sha256(f"seed of {name}".encode()).digest()
-        header = records.make_header(
-            match=name,
+        started = self.now
+        seed = hashlib.sha256(f"seed of {match}".encode()).digest()
+        header = make_header(
+            match=match,
             game=rules,
             seats=[RecordedSeat(bot=entrant.name, version=entrant.version) for entrant in seats],
             seed=seed,
@@ -118,42 +107,23 @@ class Library:
             started=format_timestamp(started),
             **fixed,
         )
-        match_, lines, seconds = _referee(header, seed, seats, self._chance)
-        result = match_.result(format_timestamp(started + timedelta(seconds=seconds)))
-        self.store.write(
-            finish_matches,
-            [StorableMatch(result, UnratedRecord(lines, match_.footer(result, None)))],
+        chance, bots = self._chance, [entrant.bot(entrant.name) for entrant in seats]
+        played, lines, seconds = refereed(
+            header,
+            seed,
+            [chance.randbytes(16) for _ in seats],
+            lambda match: _next(match, seats, bots),
+            lambda match: _pace(match, seats) * chance.uniform(0.4, 1.9),
         )
-        return name
+        result = played.result(format_timestamp(started + timedelta(seconds=seconds)))
+        self.store.write(finish_matches, [StorableMatch(result, UnratedRecord(lines, played.footer(result, None)))])
+        return match
 
 
-def _referee(
-    header: Header, seed: bytes, seats: Sequence[Entrant], chance: random.Random
-) -> tuple[Match, list[bytes], float]:
-    """The match played to its end, the lines of its record, and the seconds it took."""
-    match = Match(header, seed, [Player(bot=seat.name, version=seat.version) for seat in seats])
-    bots = [entrant.bot(entrant.name) for entrant in seats]
-    lines: list[bytes] = []
-    now = deadline = 0.0
-
-    def perform(effects: list[Effect]) -> None:
-        nonlocal deadline
-        for effect in effects:
-            if isinstance(effect, WriteLine):
-                lines.append(records.write_line(effect.line))
-            elif isinstance(effect, SetDeadline) and effect.time is not None:
-                deadline = effect.time
-
-    perform(match.start_match(now))
-    for seat in range(len(seats)):
-        perform(match.receive(SeatReady(seat, chance.randbytes(16)), now))
-    while match.standing.phase is not Phase.OVER:
-        event = _next(match, seats, bots)
-        awaited = match.standing.course.awaited_seats if match.standing.course else ()
-        pace = seats[awaited[0]].pace if awaited else 0.0
-        now = deadline if isinstance(event, DeadlineReached) else now + pace * chance.uniform(0.4, 1.9)
-        perform(match.receive(event, now))
-    return match, [line for line in lines if records.is_public(line)], now
+def _pace(match: Match, seats: Sequence[Entrant]) -> float:
+    """The seconds that the seat to move thinks, on the average."""
+    awaited = match.standing.course.awaited_seats if match.standing.course else ()
+    return seats[awaited[0]].pace if awaited else 0.0
 
 
 def _next(match: Match, seats: Sequence[Entrant], bots: Sequence[Bot]) -> MatchEvent:

@@ -21,8 +21,8 @@ from protocol import games
 from timeouts import WITHIN
 from volumes import IS_NIGHTLY
 
-SOME_GAMES = ("nim", "tictactoe", "kuhn", "dilemma")
-"""One of each kind: solved, drawn, of hidden cards, of moves at once. CI plays all."""
+SOME_GAMES = ("nim", "dilemma")
+"""One that is solved, and one of moves at once. CI plays all."""
 
 
 async def test_a_model_plays_a_rated_match_of_each_game_and_reads_it_back(tmp_path: Path) -> None:

@@ -1,12 +1,10 @@
-"""What survives what: bots that fail in a tournament, and a server that is killed or stopped amid a match."""
+"""Bots that fail in a tournament: what it loses by that, and when it stops."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,15 +20,11 @@ from arena.runs.plan import Plan
 from arena.runs.run import Progress
 from arena.runs.sandbox import BotEnvironment
 from arena.runs.workers import WorkerPlayers
-from commands import FAULTY, call, faulty, passing
-from conftest import free_port
-from machine.run_program import ProgramEnd
+from commands import FAULTY, faulty, passing
 from machine.workers.local import process_pool
-from processes import run_command, serving
 from protocol.games import load_game
 from protocol.messages import Clock
 from referee.result import Result
-from timeouts import WITHIN
 from tournaments import played
 
 FAST = ("--clock", "1")
@@ -50,57 +44,12 @@ def outcomes(content: dict[str, Any], bot: str) -> list[tuple[int, str]]:
     return [(seat["rank"], seat["reason"]) for seat in seats]
 
 
-# Bots that fail
-
-
-@pytest.mark.parametrize(
-    ("kind", "reasons"),
-    [
-        pytest.param("slow", {"timeout"}, marks=pytest.mark.ci),
-        pytest.param("mute", {"timeout"}, marks=pytest.mark.ci),
-        ("illegal", {"illegal"}),
-        pytest.param("garbage", {"timeout", "disconnected"}, marks=pytest.mark.ci),
-    ],
-)
-def test_a_bot_at_fault_loses_each_match_and_the_tournament_goes_on(
-    tmp_path: Path, kind: str, reasons: set[str]
-) -> None:
-    code, content, table, err = tournament(tmp_path / "data", "random", faulty(kind), *FAST)
-    assert code == 0, err
-    fates = outcomes(content, kind)
-    assert len(fates) == 2
-    assert {rank for rank, _ in fates} == {2}
-    assert {reason for _, reason in fates} <= reasons
-    assert re.search(rf"^2 +[\d-]+ +{kind} +2 +0 +0 +2 .* 2$", table, re.MULTILINE)
-
-
 @pytest.mark.ci
 def test_the_others_play_their_matches_beside_a_bot_at_fault(tmp_path: Path) -> None:
     words = ["random", "perfect", faulty("mute"), *FAST]
     code, content, _, err = tournament(tmp_path / "data", *words)
     assert code == 0, err
     assert sorted(match["reason"] for match in content["matches"]) == ["timeout"] * 4 + ["win"] * 2
-
-
-def test_below_the_table_stands_who_lost_without_being_beaten_and_where_its_words_are(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.py"
-    mine.write_text(
-        "from bots import Bot, run\n"
-        "class Mine(Bot):\n"
-        "    def choose(self, turn):\n"
-        "        return {'heap': 0, 'take': 1000} if turn.seat else turn.no_such_thing\n"
-        "run(Mine('mine'))\n"
-    )
-    code, content, table, err = tournament(tmp_path / "data", "random", f"mine={sys.executable} {mine}", rounds=5)
-    assert code == 0, err
-    log = tmp_path / "data" / "tournaments" / content["tournament"] / "mine.log"
-    assert table.splitlines()[-3:] == [
-        "mine: 5 matches lost by forfeit or resignation (failed 3, illegal 2); log:",
-        "  raised AttributeError: 'Turn' object has no attribute 'no_such_thing', in mine.py line 4 (3 matches)",
-        f"  {log}",
-    ]
-    assert "no_such_thing" in log.read_text()
-    assert "1000 cannot be taken" in log.read_text()
 
 
 def test_a_bot_that_dies_in_a_match_loses_it_at_once_and_plays_the_next(tmp_path: Path) -> None:
@@ -143,22 +92,6 @@ def test_a_bot_that_dies_in_every_match_stops_the_tournament_which_can_go_on(tmp
     code, content, _, err = tournament(tmp_path / "data", *words, rounds=5)
     assert code == 0, err
     assert [reason for _, reason in outcomes(content, "mine")] == ["disconnected"] * 2 + ["win"] * 3
-
-
-def test_a_bot_that_dies_at_once_stops_the_tournament_with_its_last_lines(tmp_path: Path) -> None:
-    code, content, table, err = tournament(tmp_path / "data", "random", faulty("stillborn"))
-    assert (code, content, table) == (1, {}, "")
-    assert err.count("stillborn ended with exit code 1; last output, in ") == 1
-    assert err.endswith("\n  RuntimeError: no brain found\n")
-
-
-def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path: Path) -> None:
-    script = tmp_path / "mine"
-    script.write_text("#!/no/such/interpreter\n")
-    script.chmod(0o755)
-    code, _, _, err = tournament(tmp_path / "data", "random", f"mine={script}")
-    assert code == 1
-    assert err.splitlines()[-1] == f"arena: mine can't be started: No such file or directory: {script}"
 
 
 # Bots that are away, with less patience than the command has
@@ -226,100 +159,3 @@ def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
     assert fates == ["disconnected", "win", "win"]
     assert len(noted) == 1
     assert noted[0].startswith("vanishingonce was disconnected for 4 s and was killed; last output, in ")
-
-
-# A server that is killed, or told to stop
-
-HELD = """
-import os
-from bots import run
-from bots.reference.random_bot import RandomBot
-
-class Held(RandomBot):
-    turns = 0
-
-    def choose(self, turn):
-        self.turns += 1
-        if self.turns == 4:
-            os.close(os.open(os.environ["REACHED"], os.O_WRONLY))
-            os.close(os.open(os.environ["GO_ON"], os.O_RDONLY))
-        return super().choose(turn)
-
-run(Held("random"))
-"""
-
-
-class Players:
-    """`random`, which thinks about its fourth turn until it is let go, and `perfect`: five rated matches of Nim."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.reached, self.go_on = folder / "reached", folder / "go_on"
-        self.ends: list[asyncio.Task[ProgramEnd]] = []
-        os.mkfifo(self.reached)
-        os.mkfifo(self.go_on)
-        (folder / "held.py").write_text(HELD)
-
-    def start(self, url: str) -> None:
-        fifos = {"REACHED": str(self.reached), "GO_ON": str(self.go_on)}
-        for words in (("-m", "bots", "run", "perfect"), (str(self.folder / "held.py"),)):
-            command = (sys.executable, *words, "--url", url, "--game", "nim", "--matches", "5", "--patience", "20")
-            self.ends.append(asyncio.create_task(run_command(*command, folder=self.folder, **fifos)))
-
-    async def thinking(self) -> None:
-        """Returns in the middle of a match."""
-        async with asyncio.timeout(WITHIN):
-            await asyncio.to_thread(lambda: os.close(os.open(self.reached, os.O_RDONLY)))
-
-    async def go(self) -> None:
-        async with asyncio.timeout(WITHIN):
-            await asyncio.to_thread(lambda: os.close(os.open(self.go_on, os.O_WRONLY)))
-
-    async def results(self) -> list[set[str]]:
-        """The matches that each bot was told the result of, with its ratings, once it has played them all."""
-        told = []
-        for end in await asyncio.gather(*self.ends):
-            assert end.code == 0, end.errors.decode()
-            out = end.output.decode()
-            told.append(set(re.findall(r"^\w+: (?:won|lost) (\S+) against .* rating .* -> ", out, re.MULTILINE)))
-        return told
-
-
-@pytest.fixture
-def players(tmp_path: Path) -> Players:
-    return Players(tmp_path)
-
-
-def looked_up(data: Path, *words: str) -> Any:
-    done = call("arena", *words, "--data", str(data), "--json")
-    assert done.code == 0, done.err
-    return json.loads(done.out)
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
-async def test_a_match_goes_on_when_its_server_is_started_again(
-    tmp_path: Path, players: Players, number: signal.Signals
-) -> None:
-    data, port = tmp_path / "data", str(free_port())
-    async with serving(data, "--port", port) as server:
-        players.start(server.url)
-        await players.thinking()
-        (journal,) = (data / "journal").iterdir()
-        server.process.send_signal(number)
-        code = await asyncio.to_thread(server.process.wait, WITHIN)
-    assert code == (-9 if number == signal.SIGKILL else 0)
-    async with serving(data, "--port", port) as server:
-        await players.go()
-        told = await players.results()
-    assert "arena: 1 match goes on after a restart\n" in server.said
-    matches = looked_up(data, "matches")
-    ids = {match["match"] for match in matches}
-    assert len(matches) == len(ids) == 5
-    assert told == [ids, ids]
-    assert journal.stem in ids
-    assert {(match["rated"], match["reason"]) for match in matches} == {(True, "win")}
-    (board,) = looked_up(data, "leaderboard")
-    assert [(row["bot"], row["played"]) for row in board["rows"]] == [("perfect", 5), ("random", 5)]
-    assert list((data / "journal").iterdir()) == []
-    assert call("arena", "db", "check", "--data", str(data)).code == 0
-    assert call("arena", "replay", "verify", "--data", str(data)) == (0, "5 records verified\n", "")

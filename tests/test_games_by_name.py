@@ -59,10 +59,12 @@ def _room_words() -> Iterator[str]:
                 yield f"{key.replace('_', ' ').removesuffix('s')}s?"
 
 
-_PATTERNS = [*WORDS, *sorted(_room_words())]
-_WORD = re.compile(rf"(?<![a-z])(?:{'|'.join(_PATTERNS)})(?![a-z])", re.IGNORECASE)
-_SPELLED = re.compile("|".join(pattern.split()[0].removesuffix("s?") for pattern in _PATTERNS), re.IGNORECASE)
-"""The first letters of all such words: a text without them need not be taken apart."""
+_WORD = re.compile(rf"(?<![a-z])(?:{'|'.join((*WORDS, *sorted(_room_words())))})(?![a-z])")
+
+
+def _in_words(text: str) -> str:
+    """Return a text in lower case with the words of its identifiers apart."""
+    return _CAMEL_BOUNDARY.sub(" ", text.replace("_", " ")).lower()
 
 
 def find_words(file: Path) -> Iterator[str]:
@@ -70,14 +72,11 @@ def find_words(file: Path) -> Iterator[str]:
     line.
     """
     text = file.read_text("utf-8")
-    if not _SPELLED.search(text):
+    if not _WORD.search(_in_words(text)):  # most files: they need not be taken apart
         return
     found = _python_texts(ast.parse(text)) if file.suffix == ".py" else _other_texts(text)
     for line, part in found:
-        if not _SPELLED.search(part):
-            continue
-        plain = OTHER_USES.sub("", _CAMEL_BOUNDARY.sub(" ", part.replace("_", " ")))
-        if _WORD.search(plain) and part.lower() not in ENGLISH:
+        if _WORD.search(OTHER_USES.sub("", _in_words(part))) and part.lower() not in ENGLISH:
             yield f"{file.relative_to(REPOSITORY)}:{line}: {part.strip()[:80]}"
 
 

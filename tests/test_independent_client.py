@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import signal
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -20,7 +22,7 @@ from processes import RunningArena, run, serving
 from timeouts import WITHIN
 
 P_POSITION = {"heaps": [12, 14, 16], "take": [1, 2, 3], "misere": True, "start": "p-position"}
-MATCHES = 5
+MATCHES = 3
 
 
 class Hesitant(Client):
@@ -82,10 +84,8 @@ async def test_the_deal_and_the_digests_hold_through_lost_connections(
 @pytest.mark.parametrize(
     ("game", "config", "cut", "subprotocol"),
     [
-        ("kuhn", {"hands": 6}, "before", JSON),
         ("kuhn", {"hands": 6}, "after", MSGPACK),
-        ("dilemma", {"rounds": 30, "go_on": "0.95", "noise": "0.3"}, "before", MSGPACK),
-        ("dilemma", {"rounds": 30, "go_on": "0.95", "noise": "0.3"}, "after", JSON),
+        ("dilemma", {"rounds": 30, "go_on": "0.95", "noise": "0.3"}, "before", JSON),
     ],
 )
 async def test_what_was_hidden_proves_in_the_end_to_have_been_fixed(
@@ -119,19 +119,30 @@ async def test_a_client_that_takes_any_match_is_found_whatever_is_sought(arena: 
     assert any(bot["bot"] == "stranger" for bot in client.listing["bots"])
 
 
-async def test_matches_go_on_after_the_server_was_killed(tmp_path: Path) -> None:
-    port = str(free_port())
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
+async def test_matches_go_on_when_their_server_is_started_again(tmp_path: Path, number: signal.Signals) -> None:
+    data, port = tmp_path / "data", str(free_port())
     async with asyncio.timeout(WITHIN), asyncio.TaskGroup() as group:
-        async with serving(tmp_path / "data", "--port", port) as arena:
+        async with serving(data, "--port", port) as arena:
             client = Hesitant(arena.url)
             opponent = ["arena-bot", "run", "random", "--url", arena.url, "--game", "nim", "--matches", "2"]
             random = group.create_task(run(*opponent, folder=tmp_path))
             playing = group.create_task(client.play(2))
             await client.asked.wait()
-            arena.process.kill()
-        async with serving(tmp_path / "data", "--port", port) as arena:
+            arena.process.send_signal(number)
+            code = await asyncio.to_thread(arena.process.wait, WITHIN)
+        assert code == (-9 if number == signal.SIGKILL else 0)
+        async with serving(data, "--port", port) as arena:
             client.may.set()
             first, second = await playing
-            assert (await random)[0] == 0
+            code, told, _ = await random
+    assert "arena: 1 match goes on after a restart\n" in arena.said
     assert (first.match.returns, first.end["reason"], first.match.start["rated"]) == (1, "win", True)
     assert (second.match.returns, second.end["reason"]) == (0, "win")
+    ids = [first.match.id, second.match.id]
+    assert code == 0
+    assert re.findall(r"^random: (?:won|lost) (\S+) against .* rating .* -> ", told, re.M) == ids
+    stored = json.loads(call("arena", "matches", "--data", str(data), "--json").out)
+    assert [(match["match"], match["rated"]) for match in reversed(stored)] == [(match, True) for match in ids]
+    assert list((data / "journal").iterdir()) == []
+    assert call("arena", "db", "check", "--data", str(data)).code == 0

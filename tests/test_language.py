@@ -120,10 +120,3 @@ def test_a_class_has_a_name_of_its_own(language: ModuleType, tmp_path: Path) -> 
 def test_constants_in_javascript_are_checked_too(language: ModuleType, tmp_path: Path) -> None:
     text = 'const AT_ONCE = 3;\nexport const MAX_ROWS = 4;\nconst shown = "x";\n'
     assert findings(language, tmp_path, script=text) == [f"{NOUN}: AT_ONCE"]
-
-
-def test_a_heading_is_not_taken_from_a_code_block(language: ModuleType) -> None:
-    table = ["```", "#  bot  score", "```", "## Levels", "  ```console", "# a comment", "```text", "# more", "  ```"]
-    longer = ["### Ratings", "````", "```", "# code", "````", "~~~", "# code", "```", "# code", "~~~", "#hash", "# End"]
-    headings = list(language.read_headings("\n".join(table + longer)))
-    assert headings == ["## Levels", "### Ratings", "# End"]

@@ -25,7 +25,7 @@ from processes import REPOSITORY, RunningArena, serving
 from timeouts import WITHIN
 from volumes import examples
 
-MATCHES = examples(20, nightly=50)
+MATCHES = examples(6, nightly=50)
 
 
 class Listener:
@@ -76,10 +76,6 @@ def matches(arena: RunningArena) -> list[dict[str, Any]]:
     assert (code, err) == (0, "")
     found: list[dict[str, Any]] = json.loads(out)
     return found
-
-
-def rated_matches(arena: RunningArena) -> int:
-    return sum(match["rated"] for match in matches(arena))
 
 
 async def test_a_subscriber_sees_many_matches_whole_and_the_leaderboard(broker: Any, tmp_path: Path) -> None:
@@ -156,13 +152,13 @@ async def test_many_matches_finish_with_the_broker_killed_half_way(broker: Any, 
             group.create_task(play(arena, "random", MATCHES, "--slots", str(MATCHES // 2)))
             half = group.create_task(play(arena, "perfect", MATCHES // 2, "--slots", str(MATCHES // 2)))
             async with listening(broker.port) as listener:
-                await listener.until(lambda it: len(it.of_matches("end")) >= MATCHES // 2 - 5)
+                await listener.until(lambda it: len(it.of_matches("end")) >= MATCHES // 2 - 1)
                 broker.kill()
                 with pytest.raises(aiomqtt.MqttError):
                     await listener.until(lambda it: False)
             await half
             group.create_task(play(arena, "perfect", MATCHES // 2, "--slots", str(MATCHES // 2)))
-        assert rated_matches(arena) == MATCHES
+        assert [match["rated"] for match in matches(arena)] == [True] * MATCHES
         await asyncio.to_thread(broker.start)
         async with listening(broker.port) as listener:
             await listener.until(
@@ -187,25 +183,21 @@ async def test_an_arena_that_starts_again_knows_its_leaderboard(broker: Any, tmp
 async def test_ends_that_the_broker_has_not_got_when_the_server_ends_come_after_the_next_start(
     broker: Any, tmp_path: Path, how: str
 ) -> None:
+    """That it is absent slows no match, and is told once."""
     options = ("--mqtt", broker.url("club/arena"))
     broker.kill()
     async with serving(tmp_path / "data", *options) as arena:
         await asyncio.gather(play(arena, "perfect", 3), play(arena, "random", 3))
+        await arena.says("can't be reached")
         getattr(arena.process, how)()
         await asyncio.to_thread(arena.process.wait, WITHIN)
+    assert len([line for line in arena.said if "can't be reached" in line]) == 1
+    assert "Traceback" not in "".join(arena.said)
     await asyncio.to_thread(broker.start)
     stored = {match["match"]: match for match in matches(arena)}
+    assert len(stored) == 3
     async with listening(broker.port) as listener, hosting(tmp_path / "data", *options):
         await listener.until(lambda it: it.of_matches("end").keys() >= stored.keys())
     for match, (end, *_) in listener.of_matches("end").items():
         assert end["digest"] == stored[match]["digest"]
         assert all(seat["mu_after"] != seat["mu_before"] for seat in end["seats"])
-
-
-async def test_a_broker_that_is_absent_slows_no_match_and_is_told_of_once(broker: Any, tmp_path: Path) -> None:
-    broker.kill()
-    async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
-        await play_many(arena)
-        assert rated_matches(arena) == MATCHES
-    assert len([line for line in arena.said if "can't be reached" in line]) == 1
-    assert "Traceback" not in "".join(arena.said)

@@ -21,9 +21,10 @@ from timeouts import WITHIN
 from web_client import answer
 
 
-async def test_bots_that_come_to_any_node_play_where_their_game_is_and_who_knows_of_none_is_told_where(
+async def test_bots_that_come_to_any_node_play_where_their_game_is_and_tournaments_call_them_from_there(
     tmp_path: Path,
 ) -> None:
+    """A bot that knows of one node only is told where its game is."""
     async with two_nodes(tmp_path) as nodes:
         await asyncio.gather(play(nodes.other, "random", 2), play(nodes.nim, "greedy", 2))
         assert any("ended: nim" in line for line in nodes.nim.said)
@@ -34,20 +35,31 @@ async def test_bots_that_come_to_any_node_play_where_their_game_is_and_who_knows
         there = nodes.nim.url
         assert (error["code"], error["url"]) == ("elsewhere", there)
         assert error["message"] == f"seek: nim is played on another node: connect to {there}"
+        names = ("random", "greedy")
+        async with AsyncExitStack() as bots:
+            for name in names:
+                options = ("--game", "nim", "--min-move-time", "0.02")
+                await bots.enter_async_context(playing(nodes.nim, name, *options))
+            words = ("--game", "nim", "--server", str(nodes.other.data), "--data", str(tmp_path / "results"))
+            code, _, err = await run("arena", "tournament", *names, *words, folder=tmp_path)
+            assert code == 0, err
+        await nodes.other.says("ended: nim")
 
 
-async def test_a_match_elsewhere_is_watched_there_also_on_a_terminal_and_a_bot_finds_its_matches_again(
+async def test_a_match_elsewhere_is_watched_and_found_again_and_ends_where_a_node_is_drained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Who has no match there is sent away."""
     async with (
         two_nodes(tmp_path) as nodes,
         player(nodes.nim.url, "ann") as ann,
         player(nodes.nim.url, "bob") as bob,
+        player(nodes.nim.url, "cid") as cid,
     ):
         start = await meet(ann, bob)
-        async with player(nodes.other.url, "cid") as cid:
-            await cid.send("watch", match=start["match"])
-            error = await cid.expect("error")
+        async with player(nodes.other.url, "dan") as dan:
+            await dan.send("watch", match=start["match"])
+            error = await dan.expect("error")
             assert error["code"] == "elsewhere"
             assert (error["ref"], error["url"]) == (start["match"], nodes.nim.url)
         async with player(nodes.other.url, "ann") as again:
@@ -59,34 +71,39 @@ async def test_a_match_elsewhere_is_watched_there_also_on_a_terminal_and_a_bot_f
             group.create_task(watch._watch(nodes.other.url, None, follow=False))
             while not (await shown.get()).startswith(f"{start['match']}: nim"):
                 pass
+            await cid.seek()
+            draining = asyncio.create_task(
+                run("arena", "node", "drain", nodes.nim.data.name, "--wait", "--db", nodes.db, folder=tmp_path)
+            )
+            error = await cid.expect("error")
+            assert (error["code"], error["url"]) == ("elsewhere", nodes.other.url)
+            assert not draining.done()
             for one in (ann, bob):
                 group.create_task(one.play())
+        code, out, _ = await draining
+        assert code == 0
+        assert out.endswith("has no match under way\n")
 
 
 async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_once(tmp_path: Path) -> None:
-    async with two_nodes(tmp_path) as nodes, player(nodes.nim.url, "ann") as ann:
-        there = ("--db", nodes.db)
-        told = await call_beside("arena", "bot", "revoke", "ann", *there)
-        error = await ann.expect("error")
-        assert told.code == 0
-        assert (error["code"], error["message"]) == ("auth_failed", REVOKED_MESSAGE.format(bot="ann"))
-        told = await call_beside("arena", "bot", "rotate", "ann", *there)
-        assert told.code == 0
-        async with player(nodes.nim.url, "ann", token=told.out.split()[-1]) as ann:
-            await call_beside("arena", "bot", "rotate", "ann", *there)
-            assert (await ann.expect("error"))["message"] == CREDENTIAL_REPLACED_MESSAGE.format(bot="ann")
-
-
-async def test_a_bot_that_plays_elsewhere_is_not_renamed_and_loses_its_matches_when_it_is_deleted(
-    tmp_path: Path,
-) -> None:
+    """A bot that plays elsewhere is not renamed, and loses its matches when it is deleted."""
     async with (
         two_nodes(tmp_path) as nodes,
         player(nodes.nim.url, "ann") as ann,
         player(nodes.nim.url, "bob") as bob,
+        player(nodes.nim.url, "cid") as cid,
     ):
-        await meet(ann, bob)
         there = ("--db", nodes.db, "--data", str(nodes.other.data))
+        told = await call_beside("arena", "bot", "revoke", "cid", *there)
+        error = await cid.expect("error")
+        assert told.code == 0
+        assert (error["code"], error["message"]) == ("auth_failed", REVOKED_MESSAGE.format(bot="cid"))
+        told = await call_beside("arena", "bot", "rotate", "cid", *there)
+        assert told.code == 0
+        async with player(nodes.nim.url, "cid", token=told.out.split()[-1]) as again:
+            await call_beside("arena", "bot", "rotate", "cid", *there)
+            assert (await again.expect("error"))["message"] == CREDENTIAL_REPLACED_MESSAGE.format(bot="cid")
+        await meet(ann, bob)
         told = await call_beside("arena", "bot", "rename", "ann", "anna", *there)
         assert (told.code, told.err.startswith("arena: ann plays in a match under way at node ")) == (2, True)
         told = await call_beside("arena", "bot", "delete", "ann", *there)
@@ -95,19 +112,6 @@ async def test_a_bot_that_plays_elsewhere_is_not_renamed_and_loses_its_matches_w
         assert [seat["reason"] for seat in end["seats"] if seat["bot"] == "ann"] == ["disconnected"]
         table = await call_beside("arena", "leaderboard", *there)
         assert "ann" not in table.out.split()
-
-
-async def test_a_tournament_calls_its_bots_from_wherever_they_are(tmp_path: Path) -> None:
-    async with two_nodes(tmp_path) as nodes:
-        names = ("random", "greedy")
-        async with AsyncExitStack() as bots:
-            for name in names:
-                options = ("--game", "nim", "--min-move-time", "0.02")
-                await bots.enter_async_context(playing(nodes.nim, name, *options))
-            words = ("--game", "nim", "--server", str(nodes.other.data), "--data", str(tmp_path / "results"))
-            code, _, err = await run("arena", "tournament", *names, *words, folder=tmp_path)
-            assert code == 0, err
-        await nodes.other.says("ended: nim")
 
 
 async def test_a_node_that_has_lost_its_journal_says_so_until_its_matches_are_called_off(tmp_path: Path) -> None:
@@ -126,29 +130,6 @@ async def test_a_node_that_has_lost_its_journal_says_so_until_its_matches_are_ca
     async with serving(tmp_path / "other", *words) as served, player(served.url, "ann") as ann:
         assert "elsewhere" not in ann.heard[0]
         assert not any("journal" in line for line in served.said)
-
-
-async def test_a_node_that_is_drained_sends_bots_away_and_ends_what_goes_on(tmp_path: Path) -> None:
-    async with (
-        two_nodes(tmp_path) as nodes,
-        player(nodes.nim.url, "ann") as ann,
-        player(nodes.nim.url, "bob") as bob,
-        player(nodes.nim.url, "cid") as cid,
-    ):
-        await meet(ann, bob)
-        await cid.seek()
-        draining = asyncio.create_task(
-            run("arena", "node", "drain", nodes.nim.data.name, "--wait", "--db", nodes.db, folder=tmp_path)
-        )
-        error = await cid.expect("error")
-        assert (error["code"], error["url"]) == ("elsewhere", nodes.other.url)
-        assert not draining.done()
-        async with asyncio.TaskGroup() as playing:
-            for one in (ann, bob):
-                playing.create_task(one.play())
-        code, out, _ = await draining
-        assert code == 0
-        assert out.endswith("has no match under way\n")
 
 
 def writing_backend(url: str, name: str) -> int:

@@ -27,9 +27,9 @@ EVERY = 0.2
 """Seconds between two questions: who comes more often than ten times a second is turned away."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    """A server of the test's own, with an empty database."""
+    """A server of these tests' own, with an empty database."""
     with postgres_server() as server:
         server.execute("CREATE DATABASE arena")
         yield server

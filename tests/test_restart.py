@@ -40,28 +40,26 @@ SIGNALLED = """
 import os, signal, sys
 from pathlib import Path
 
-def signal_once():
-    once = Path("signalled")
-    if not once.exists():
-        once.touch()
-        os.kill(os.getpid(), signal.SIGHUP)
-        os.kill(os.getpid(), signal.SIGUSR2)
+def signal_once(moment, *signals):
+    if "serve" in sys.argv and not Path(moment).exists():
+        Path(moment).touch()
+        for one in signals:
+            os.kill(os.getpid(), one)
 
-if "serve" in sys.argv and "LISTEN_FDS" in os.environ:
-    signal_once()
+if "LISTEN_FDS" in os.environ:
+    signal_once("starts anew", signal.SIGHUP)
 
 import arena.__main__
 import arena.cli
 
 def run_signalled(run=arena.cli.main):
-    signal_once()
+    signal_once("starts", signal.SIGHUP, signal.SIGUSR2)
     run()
 
-if "serve" in sys.argv and os.environ["MOMENT"] == "at a start":
-    arena.cli.main = run_signalled
+arena.cli.main = run_signalled
 arena.__main__.main()
 """
-"""A server that signals itself, once: while it loads its commands, or as soon as it has started anew."""
+"""A server that signals itself twice: while it loads its commands, and as soon as it has started anew."""
 FREE = 500
 """The first of a row of descriptors that nobody has."""
 HANDED = """
@@ -86,22 +84,13 @@ async def restarted(arena: Served, times: int) -> None:
 async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Settings that are wrong keep it as it is first; systemd is told of what happens."""
-    config = tmp_path / "arena.toml"
-    config.write_text('registration = "open"\n')
+    """And systemd is told of what happens."""
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
         systemd.settimeout(WITHIN)
         systemd.bind(str(tmp_path / "notify"))
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-        async with serving(tmp_path / "data", "--web-port", "0", "--config", str(config)) as arena:
+        async with serving(tmp_path / "data", "--web-port", "0") as arena:
             assert await told(systemd) == "READY=1"
-            config.write_text('registration = "ajar"\n')
-            arena.process.send_signal(signal.SIGUSR2)
-            said = await arena.says("the server keeps running")
-            assert said.endswith(
-                f"could not restart: registration in {config}, line 1, is 'ajar': it is one of open, closed\n"
-            )
-            config.write_text('registration = "open"\n')
             await assert_everybody_is_let_in(arena)
             assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", await told(systemd))
             assert await told(systemd) == "READY=1"
@@ -123,11 +112,10 @@ def test_only_a_server_holds_signals_back(words: list[str], holds: bool, monkeyp
     assert bool(held) is holds
 
 
-@pytest.mark.parametrize("moment", ["at a start", "at a start anew"])
-def test_signals_that_come_while_a_server_starts_wait_for_its_handlers(tmp_path: Path, moment: str) -> None:
+def test_signals_that_come_while_a_server_starts_or_starts_anew_wait_for_its_handlers(tmp_path: Path) -> None:
     program = tmp_path / "server.py"
     program.write_text(SIGNALLED)
-    environment = {**os.environ, "MOMENT": moment, "PYTHONPATH": str(REPOSITORY)}
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
 
     def start(words: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
         command = [sys.executable, str(program), *words[1:]]
@@ -136,11 +124,8 @@ def test_signals_that_come_while_a_server_starts_wait_for_its_handlers(tmp_path:
     server = ServerProcess("serve", "--no-web", "--data", str(tmp_path / "data"), start_program=start)
     server.start()
     try:
-        if moment == "at a start anew":
-            assert server.wait_until_ready(WITHIN), server.log
-            server.process.send_signal(signal.SIGUSR2)
         server.wait_for_line("the server restarts", WITHIN)
-        server.wait_for_line("SIGHUP: there is no certificate", WITHIN)
+        server.wait_for_line("SIGHUP: there is no certificate", WITHIN, 2)
     finally:
         server.stop(signal.SIGKILL)
 
@@ -280,6 +265,14 @@ async def test_only_arena_serve_can_start_anew(caplog: pytest.LogCaptureFixture)
     assert "it was not started by `arena serve`" in caplog.text
     assert not restart.is_wanted
     assert not stop.is_set()
+
+
+async def test_what_would_not_start_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    code = "import sys; sys.exit(f'arena: {sys.argv[1:]} are wrong')"
+    stop = asyncio.Event()
+    await Restart({}, [sys.executable, "-I", "-S", "-c", code, "serve", "--port"]).prepare([], [], stop)
+    said = "the server keeps running, because it could not restart: ['config', '--port'] are wrong"
+    assert (caplog.messages, stop.is_set()) == ([said], False)
 
 
 async def test_a_look_whether_it_would_start_ends_with_who_looks(tmp_path: Path) -> None:

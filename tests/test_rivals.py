@@ -18,10 +18,8 @@ FOLDER = Path(__file__).with_name("rivals")
 FILES = [str(FOLDER / f"{name}.py") for name in ("cluster", "hahn", "mars")]
 SHORT = {"max_rounds": 8}
 CONFIGS = [
-    {},
     {"battle": "deterministic"},
     {"draft": "classic", "max_attacks": 1, "initial_units": 5},
-    {"map": "world", "players": 3, "draft": "classic"},
     {"map": "south-america", "players": 3, "max_attacks": 20},
     pytest.param({"map": "world", "players": 6, "draft": "classic", "max_attacks": 5}, marks=pytest.mark.ci),
 ]

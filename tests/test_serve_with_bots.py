@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from certificates import make
-from commands import descendants, ends
+from commands import ends
 from in_process import hosting
+from process_tree import descendants
 from processes import REPOSITORY, run_command, serving
 from timeouts import WITHIN, found_in
 
@@ -85,13 +86,6 @@ async def test_a_newcomer_of_five_lines_finds_an_opponent(tmp_path: Path) -> Non
     assert not [line for line in served.said if "the built-in bot" in line], served.said
 
 
-async def test_the_house_plays_where_registration_is_closed_and_connections_are_encrypted(tmp_path: Path) -> None:
-    pair = make(tmp_path, "localhost")
-    encrypted = ("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
-    async with serving(tmp_path, "--builtin-bots", "random", *CLOSED, *encrypted):
-        assert await connected(tmp_path, "random")
-
-
 @pytest.mark.ci
 async def test_a_bot_of_the_house_that_ends_is_started_again(tmp_path: Path) -> None:
     async with serving(tmp_path, "--builtin-bots", "random") as served:
@@ -104,8 +98,12 @@ async def test_a_bot_of_the_house_that_ends_is_started_again(tmp_path: Path) -> 
         assert again != playing
 
 
-async def test_the_house_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--builtin-bots", "random,greedy") as served:
+async def test_the_house_plays_encrypted_where_registration_is_closed_and_ends_with_a_server_that_is_killed(
+    tmp_path: Path,
+) -> None:
+    pair = make(tmp_path, "localhost")
+    encrypted = ("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
+    async with serving(tmp_path, "--builtin-bots", "random,greedy", *CLOSED, *encrypted) as served:
         await connected(tmp_path, "random")
         await connected(tmp_path, "greedy")
         left = descendants(served.process.pid)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -152,12 +151,14 @@ def test_a_game_without_dice_has_no_luck_to_be_taken_out(tmp_path: Path) -> None
 
 HELD_UP = [faulty("halting"), "random", "--game", "nim", "--set", "start=p-position", "--set", "heaps=5,5,5"]
 HELD_UP += ["--pairs", "4"]
+STOPPED = r"arena: stopped after (0 pairs|1 pair, score .*); the same command continues"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
+@pytest.mark.ci
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_test_that_is_told_to_stop_says_how_far_it_is(tmp_path: Path, number: signal.Signals) -> None:
     said = Interrupted(tmp_path, "test", HELD_UP).stopped_by(number)
-    assert re.fullmatch(r"arena: stopped after (0 pairs|1 pair, score .*); the same command continues", said)
+    assert re.fullmatch(STOPPED, said)
 
 
 def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tmp_path: Path) -> None:
@@ -235,6 +236,7 @@ def test_against_several_a_test_that_was_stopped_in_its_second_part_goes_on_ther
         patch.setattr(sprt, "play_on", stopped)
         first = played("arena", "test", *words)
     assert first.code == 130
+    assert re.fullmatch(STOPPED, first.err.splitlines()[-1])
     more = played("arena", "test", *words)
     assert (more.code, more.err.count(COUNT)) == (0, 1)
     assert more.out.startswith(first.out)
@@ -264,21 +266,6 @@ def test_a_bot_that_forfeits_is_called_broken_and_its_words_are_named(tmp_path: 
     assert said.startswith(
         "illegal forfeited 4 of 4 games, by time, illegal moves, a lost connection or a failed program"
     )
-
-
-def test_two_versions_of_one_bot_are_tested_by_their_commands(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "import sys\nfrom bots import Bot, run\n"
-        "class Mine(Bot):\n"
-        "    def choose(self, turn):\n"
-        "        return turn.legal[int(sys.argv[1])]\n"
-        "run(Mine('mine'), [])\n"
-    )
-    mine = f"{sys.executable} {tmp_path / 'mine.py'}"
-    content = StorableMatch(
-        tmp_path / "data", f"old={mine} 0", f"new={mine} -1", "--game", "nim", "--pairs", "2"
-    ).content
-    assert {seat["bot"] for match in content["matches"] for seat in match["result"]["seats"]} == {"old", "new"}
 
 
 def test_beside_a_server_a_test_has_a_folder_of_its_own_and_goes_on_there(tmp_path: Path) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from arena.commands import file_watch
 from commands import Done, call
 from terminals import Terminal
+from timeouts import WITHIN
 
 FIRST = """from bots import Bot, run
 
@@ -24,10 +28,6 @@ run(Mine("mine"))
 """
 RAISES = 'raise ValueError("no plan")'
 """In line 5, as all that `choose` does."""
-ENDLESS = """import time
-        print("thinking", flush=True)
-        while True:
-            time.sleep(0.01)"""
 
 
 @pytest.fixture
@@ -44,14 +44,16 @@ def tried(mine: Path, *words: str, rival: str = "random") -> Done:
     return call("arena", "try", str(mine), rival, "--game", "nim", *words)
 
 
-def test_a_match_is_told_board_by_board_to_its_end_and_nothing_is_kept(mine: Path) -> None:
+def test_a_match_is_told_board_by_board_to_its_end_and_nothing_is_kept(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(mine)
-    words = ["-P", "-m", "arena", "try", "mine.py", "random", "--game", "nim", "--seed", "7"]
-    done = subprocess.run([sys.executable, *words], cwd=mine.parent, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\n 0:    3  |||\n" in done.stdout
-    assert "\n0  mine: 1 from heap 0" in done.stdout
-    told, _, ranks = done.stdout.partition("win after ")
+    monkeypatch.chdir(mine.parent)
+    code, out, err = call("arena", "try", "mine.py", "random", "--game", "nim", "--seed", "7")
+    assert (code, err) == (0, "")
+    assert "\n 0:    3  |||\n" in out
+    assert "\n0  mine: 1 from heap 0" in out
+    told, _, ranks = out.partition("win after ")
     assert told.count("\n 2:  ") == int(ranks.split()[0]) + 1
     assert set(ranks.splitlines()[1:]) in ({"  1. mine", "  2. random"}, {"  1. random", "  2. mine"})
     assert [file.name for file in mine.parent.iterdir()] == ["mine.py"]
@@ -175,31 +177,43 @@ def test_at_a_terminal_boards_are_drawn_in_one_place_with_what_the_bot_prints(te
     assert "\nprinted meanwhile:\nply 0\nply 2\n" in terminal.frame()
 
 
-def test_with_watch_it_plays_again_at_every_save_whatever_is_wrong_with_the_file(mine: Path) -> None:
+def test_with_watch_it_plays_again_at_every_save_until_ctrl_c(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program plays, so whatever is wrong with the file ends no more than that. The first one here ends by itself."""
+    started: list[Program] = []
+
+    class Program(subprocess.Popen[bytes]):
+        def __init__(self, words: list[str]) -> None:
+            self.words = words
+            super().__init__(["sleep", "1000"] if started else ["true"])
+            started.append(self)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    meanwhile = iter(
+        [
+            lambda: started[0].wait(WITHIN),
+            lambda: mine.write_text("class"),
+            lambda: mine.write_text("class Mine"),  # the editor still writes
+            lambda: None,
+            lambda: write(mine, "return turn.legal[-1]"),
+            lambda: None,
+            interrupt,
+        ]
+    )
     write(mine)
-    words = ["try", str(mine), "random", "--game", "nim", "--quiet", "--watch", "--seed", "1"]
-    terminal = Terminal(*words, lines=30, columns=200)
-
-    def saved(text: str) -> str:
-        before = len(terminal.drawn)
-        mine.write_text(text)
-        while "waiting for the next save" not in terminal.drawn[before:]:
-            terminal.hear()
-        return terminal.drawn[before:]
-
-    try:
-        assert "win after" in terminal.until("waiting for the next save of mine.py; Ctrl-C ends")
-        assert "(mine.py, line 1)" in saved("class")
-        endless = len(terminal.drawn)
-        mine.write_text(FIRST.format(choose=ENDLESS))
-        while "thinking" not in terminal.drawn[endless:]:
-            terminal.hear()
-        assert "win after" in saved(FIRST.format(choose="return turn.legal[-1]"))
-        terminal.press("\x03")
-        assert terminal.ends() == 130
-        assert "Traceback" not in terminal.drawn[endless:]
-    finally:
-        terminal.close()
+    monkeypatch.setattr(file_watch, "subprocess", Mock(Popen=Program, TimeoutExpired=subprocess.TimeoutExpired))
+    monkeypatch.setattr(file_watch, "time", Mock(sleep=lambda _: next(meanwhile)()))
+    done = tried(mine, "--quiet", "--watch", "--seed", "1", "--preset", "classic", "--set", "misere=true")
+    monkeypatch.undo()
+    said = "arena: waiting for the next save of mine.py; Ctrl-C ends (the same dice each time, by seed 1)\n"
+    assert (done.code, done.out, done.err.count(said)) == (130, "", 1)
+    assert [program.returncode for program in started] == [0, -signal.SIGTERM, -signal.SIGTERM]
+    (words,) = {tuple(program.words) for program in started}
+    assert words[:4] == (sys.executable, "-P", "-m", "arena")
+    once = tried(mine, "--quiet", "--seed", "1", "--preset", "classic", "--set", "misere=true")
+    assert call(*words[3:]) == once
+    assert once.out.startswith("\nwin after ")
 
 
 def tried_by_a_person(typed: str, *words: str) -> str:

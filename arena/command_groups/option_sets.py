@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.commands.settings import SETTING_GROUPS, TypedSetting
+from arena.commands.settings import SETTING_GROUPS, ServerSettings, TypedSetting
 
 Command = Callable[..., None]
 
@@ -46,7 +46,10 @@ def option_of(name: str, typed_setting: TypedSetting) -> inspect.Parameter:
     kind, setting = typed_setting
     group = next(heading for heading, names in SETTING_GROUPS.items() if name in names)
     metavar = setting.metavar or {int: "N", str: "TEXT"}.get(kind)
-    option = typer.Option(*setting.flags, metavar=metavar, help=setting.help, rich_help_panel=group)
+    flag = setting.flag or f"--{name.replace('_', '-')}"
+    if getattr(ServerSettings, name) is True:
+        flag = f"{flag}/--no-{name.replace('_', '-')}"
+    option = typer.Option(flag, metavar=metavar, help=setting.help, rich_help_panel=group)
     of: Any = list[str] if setting.is_list else kind
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[of | None, option]

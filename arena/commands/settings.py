@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
@@ -15,7 +16,6 @@ from arena.store.answer_limit import SERVER_STATEMENT_TIMEOUT_S
 from arena.store.server_url import is_server_url
 from machine.arguments import read_text_or_file
 from protocol import DEFAULT_PORT
-from protocol.display import list_choices
 from protocol.errors import UsageFault
 from protocol.names import NAME_DESCRIPTION
 
@@ -23,51 +23,54 @@ DEFAULT_DATA = "arena-data"
 """The default data folder, in the current folder."""
 NODE_PLACEHOLDER = "{node}"
 """The placeholder for a node's name in the setting `public_url`."""
-_LOG_LEVELS = ("debug", "info", "warning", "error")
-"""The values of the setting `log_level`."""
-_LOG_FORMATS = ("text", "json")
-"""The values of the setting `log`."""
-_MIB_FORM = "a number of MiB from 1"
-"""The words, for help and errors, that describe the form of a setting in MiB."""
-_CLOCK_FORM = "seconds and increment, like 60+0.5"
-"""The words, for help and errors, that describe the form of a setting that is a clock."""
 
 
 class Setting(NamedTuple):
     """The description of a server's setting: its help text, the form of its value in words, and limits of the value.
 
-    With `is_list`, the value is a comma-separated list, and the command-line option may be repeated.
+    With `is_list`, the value is a comma-separated list, and the command-line option may be repeated. `flag` is the
+    option, if it is not called like the setting.
     """
 
     help: str
-    value_form: str
+    value_form: str = ""
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     minimum: int = 0
     maximum: int = sys.maxsize
     is_list: bool = False
-    flags: tuple[str, ...] = ()
+    flag: str | None = None
+
+
+_switch = partial(Setting, value_form="true or false")
+_port = partial(Setting, value_form="a port from 0 to 65535", maximum=65535)
+_count = partial(Setting, value_form="a number from 1", minimum=1)
+_mib = partial(Setting, value_form="a number of MiB from 1", metavar="MIB", minimum=1)
+_days = partial(Setting, value_form="days from 0 to 36500, 0 for never", metavar="DAYS", maximum=36500)
+_clock = partial(Setting, value_form="seconds and increment, like 60+0.5")
+_address = partial(Setting, value_form="a host name or address")
+
+
+def _choice(text: str, *choices: str) -> Setting:
+    return Setting(text, choices=choices)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
     """The settings of `arena serve`."""
 
-    host: Annotated[str, Setting("The address to listen on.", "a host name or address")] = "127.0.0.1"
-    port: Annotated[
-        int, Setting("The port to listen on; 0: any free port.", "a port from 0 to 65535", maximum=65535)
-    ] = DEFAULT_PORT
+    host: Annotated[str, _address("The address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, _port("The port to listen on; 0: any free port.")] = DEFAULT_PORT
     data: Annotated[str, Setting("The data folder.", "a folder")] = DEFAULT_DATA
     db: Annotated[
         str | None, Setting("The database's URL, or @FILE, a file that contains it.", "a database URL or file", "URL")
     ] = None
     database_timeout: Annotated[
         int,
-        Setting(
+        _count(
             "Cancel a statement on a database server after this time.",
-            "seconds from 1",
-            "SECONDS",
-            minimum=1,
+            value_form="seconds from 1",
+            metavar="SECONDS",
             maximum=86400,
         ),
     ] = SERVER_STATEMENT_TIMEOUT_S
@@ -80,15 +83,9 @@ class ServerSettings:
         ),
     ] = "main"
     nodes: Annotated[
-        int,
-        Setting("Start this many nodes on this machine.", "a number from 1 to 64", minimum=1, maximum=64),
+        int, _count("Start this many nodes on this machine.", value_form="a number from 1 to 64", maximum=64)
     ] = 1
-    shared_port: Annotated[
-        int,
-        Setting(
-            "A second port that all nodes of this machine share; 0: none.", "a port from 0 to 65535", maximum=65535
-        ),
-    ] = 0
+    shared_port: Annotated[int, _port("A second port that all nodes of this machine share; 0: none.")] = 0
     public_url: Annotated[
         str | None,
         Setting(
@@ -97,8 +94,8 @@ class ServerSettings:
             "URL",
         ),
     ] = None
-    clock: Annotated[str, Setting("Clock of a match: seconds+increment, like 60+0.5.", _CLOCK_FORM)] = "60+0.5"
-    slow_clock: Annotated[str, Setting("Clock of slow matches, which people ask for.", _CLOCK_FORM)] = "600+10"
+    clock: Annotated[str, _clock("Clock of a match: seconds+increment, like 60+0.5.")] = "60+0.5"
+    slow_clock: Annotated[str, _clock("Clock of slow matches, which people ask for.")] = "600+10"
     reconnect_timeout: Annotated[
         int,
         Setting(
@@ -114,29 +111,12 @@ class ServerSettings:
         ),
     ] = None
     registration: Annotated[
-        str,
-        Setting(
-            "open: any new name is registered; closed: only by `arena bot add`.",
-            '"open" or "closed"',
-            choices=("open", "closed"),
-        ),
+        str, _choice("open: any new name is registered; closed: only by `arena bot add`.", "open", "closed")
     ] = "open"
-    registrations_per_hour: Annotated[
-        int, Setting("New names an hour from one address.", "a number from 1", minimum=1)
-    ] = 100
-    free_names_after: Annotated[
-        int,
-        Setting(
-            "Free a name that never played after this many days; 0: never.",
-            "days from 0 to 36500, 0 for never",
-            "DAYS",
-            maximum=36500,
-        ),
-    ] = 30
-    max_connections: Annotated[int, Setting("Maximum connections at a time.", "a number from 1", minimum=1)] = 1000
-    max_per_address: Annotated[
-        int, Setting("Maximum connections at a time from one address.", "a number from 1", minimum=1)
-    ] = 100
+    registrations_per_hour: Annotated[int, _count("New names an hour from one address.")] = 100
+    free_names_after: Annotated[int, _days("Free a name that never played after this many days; 0: never.")] = 30
+    max_connections: Annotated[int, _count("Maximum connections at a time.")] = 1000
+    max_per_address: Annotated[int, _count("Maximum connections at a time from one address.")] = 100
     max_matches: Annotated[
         int,
         Setting(
@@ -145,9 +125,7 @@ class ServerSettings:
             "MATCHES",
         ),
     ] = 0
-    max_matches_per_address: Annotated[
-        int, Setting("Maximum matches at a time with clients of one address.", "a number from 1", minimum=1)
-    ] = 1000
+    max_matches_per_address: Annotated[int, _count("Maximum matches at a time with clients of one address.")] = 1000
     match_memory: Annotated[
         int,
         Setting(
@@ -156,12 +134,8 @@ class ServerSettings:
             "MIB",
         ),
     ] = 0
-    match_memory_per_address: Annotated[
-        int, Setting("Memory for those of one address.", _MIB_FORM, "MIB", minimum=1)
-    ] = 256
-    max_match_size: Annotated[
-        int, Setting("Maximum record of a match whose config is no preset.", _MIB_FORM, "MIB", minimum=1)
-    ] = 24
+    match_memory_per_address: Annotated[int, _mib("Memory for those of one address.")] = 256
+    max_match_size: Annotated[int, _mib("Maximum record of a match whose config is no preset.")] = 24
     stored_per_day: Annotated[
         int,
         Setting(
@@ -170,9 +144,7 @@ class ServerSettings:
             "MIB",
         ),
     ] = 0
-    stored_per_day_per_address: Annotated[
-        int, Setting("Disk space for those of one address.", _MIB_FORM, "MIB", minimum=1)
-    ] = 2048
+    stored_per_day_per_address: Annotated[int, _mib("Disk space for those of one address.")] = 2048
     trusted_proxy: Annotated[
         str,
         Setting(
@@ -195,20 +167,10 @@ class ServerSettings:
     ] = None
     tls_key: Annotated[str | None, Setting("The key of the certificate, in PEM.", "its key in PEM", "FILE")] = None
     durability: Annotated[
-        str,
-        Setting(
-            "What moves survive: a crash of the process, or of the machine.",
-            '"process" or "machine"',
-            choices=("process", "machine"),
-        ),
+        str, _choice("What moves survive: a crash of the process, or of the machine.", "process", "machine")
     ] = "process"
     rated: Annotated[
-        str,
-        Setting(
-            "all: rate any bots; approved: rate only matches between approved bots.",
-            '"all" or "approved"',
-            choices=("all", "approved"),
-        ),
+        str, _choice("all: rate any bots; approved: rate only matches between approved bots.", "all", "approved")
     ] = "all"
     rated_per_pair: Annotated[
         int, Setting("Rated matches of a pair of bots in a day; 0: no limit.", "a number from 0")
@@ -221,24 +183,10 @@ class ServerSettings:
             "MATCHES",
         ),
     ] = 600
-    keep_unrated_records: Annotated[
-        int,
-        Setting(
-            "Remove records of unrated matches after this many days; 0: never.",
-            "days from 0 to 36500, 0 for never",
-            "DAYS",
-            maximum=36500,
-        ),
-    ] = 30
-    keep_rated_records: Annotated[
-        int,
-        Setting(
-            "Remove records of rated matches after this many days; 0: never.",
-            "days from 0 to 36500, 0 for never",
-            "DAYS",
-            maximum=36500,
-        ),
-    ] = 0
+    keep_unrated_records: Annotated[int, _days("Remove records of unrated matches after this many days; 0: never.")] = (
+        30
+    )
+    keep_rated_records: Annotated[int, _days("Remove records of rated matches after this many days; 0: never.")] = 0
     max_unrated_records: Annotated[
         int,
         Setting(
@@ -251,20 +199,12 @@ class ServerSettings:
     backup_to: Annotated[
         str | None, Setting("Make backups in this folder, which holds nothing else.", "a folder", "FOLDER")
     ] = None
-    backup_every: Annotated[int, Setting("Hours between two backups.", "hours from 1", "HOURS", minimum=1)] = 24
-    backup_keep: Annotated[int, Setting("How many backups to keep.", "a number from 1", minimum=1)] = 7
-    upgrade: Annotated[
-        bool, Setting("Upgrade an older database at the start, after a backup.", "true or false", flags=("--upgrade",))
-    ] = False
-    web: Annotated[bool, Setting("Serve pages for browsers, or none.", "true or false", flags=("--web/--no-web",))] = (
-        True
-    )
-    web_port: Annotated[
-        int, Setting("The port of the pages; 0: any free port.", "a port from 0 to 65535", maximum=65535)
-    ] = 8080
-    web_host: Annotated[
-        str | None, Setting("The address of the pages; by default that of --host.", "a host name or address")
-    ] = None
+    backup_every: Annotated[int, _count("Hours between two backups.", value_form="hours from 1", metavar="HOURS")] = 24
+    backup_keep: Annotated[int, _count("How many backups to keep.")] = 7
+    upgrade: Annotated[bool, _switch("Upgrade an older database at the start, after a backup.")] = False
+    web: Annotated[bool, _switch("Serve pages for browsers, or none.")] = True
+    web_port: Annotated[int, _port("The port of the pages; 0: any free port.")] = 8080
+    web_host: Annotated[str | None, _address("The address of the pages; by default that of --host.")] = None
     socket_url: Annotated[
         str | None,
         Setting(
@@ -274,18 +214,10 @@ class ServerSettings:
         ),
     ] = None
     metrics_port: Annotated[
-        int | None,
-        Setting(
-            "Serve metrics for Prometheus on this port; 0: any free port.",
-            "a port from 0 to 65535",
-            "PORT",
-            maximum=65535,
-        ),
+        int | None, _port("Serve metrics for Prometheus on this port; 0: any free port.", metavar="PORT")
     ] = None
-    metrics_host: Annotated[str, Setting("The address of the metrics.", "a host name or address")] = "127.0.0.1"
-    admin: Annotated[bool, Setting("Serve pages for the operator at /admin.", "true or false", flags=("--admin",))] = (
-        False
-    )
+    metrics_host: Annotated[str, _address("The address of the metrics.")] = "127.0.0.1"
+    admin: Annotated[bool, _switch("Serve pages for the operator at /admin.")] = False
     admin_host: Annotated[
         str,
         Setting(
@@ -315,7 +247,7 @@ class ServerSettings:
             "files like connect4.py, or games like openspiel:hex",
             "FILE.py|FAMILY:GAME",
             is_list=True,
-            flags=("--game",),
+            flag="--game",
         ),
     ] = ""
     slow_game_call: Annotated[
@@ -328,32 +260,16 @@ class ServerSettings:
             maximum=10_000,
         ),
     ] = 50
-    isolate_games: Annotated[
-        bool,
-        Setting("Run the rules of such games in processes of their own.", "true or false", flags=("--isolate-games",)),
-    ] = False
-    demo: Annotated[
-        bool,
-        Setting("Run a demo: built-in bots that play each other all the time.", "true or false", flags=("--demo",)),
-    ] = False
-    pairing_log: Annotated[
-        bool,
-        Setting("Log the events that pair bots, for `arena pairing`.", "true or false", flags=("--pairing-log",)),
-    ] = False
+    isolate_games: Annotated[bool, _switch("Run the rules of such games in processes of their own.")] = False
+    demo: Annotated[bool, _switch("Run a demo: built-in bots that play each other all the time.")] = False
+    pairing_log: Annotated[bool, _switch("Log the events that pair bots, for `arena pairing`.")] = False
     log_level: Annotated[
         str,
-        Setting(
-            "The least severe messages to log: debug, info, warning or error.",
-            list_choices(_LOG_LEVELS),
-            choices=_LOG_LEVELS,
+        _choice(
+            "The least severe messages to log: debug, info, warning or error.", "debug", "info", "warning", "error"
         ),
     ] = "info"
-    log: Annotated[
-        str,
-        Setting(
-            "Format of the log: text, or json with an object a line.", list_choices(_LOG_FORMATS), choices=_LOG_FORMATS
-        ),
-    ] = "text"
+    log: Annotated[str, _choice("Format of the log: text, or json with an object a line.", "text", "json")] = "text"
 
 
 class TypedSetting(NamedTuple):

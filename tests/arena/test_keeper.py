@@ -18,8 +18,8 @@ import pytest
 
 from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotCrashed, BotProcess
-from commands import REPOSITORY, descendants, ends
-from process_tree import children
+from commands import REPOSITORY, ends
+from process_tree import children, descendants
 from protocol.errors import UsageFault
 from timeouts import WITHIN
 

@@ -16,7 +16,8 @@ import pytest
 from bots.client.bot import Choice, GiveUp, Turn, make_turn_rng
 from bots.commands import pipe
 from bots.commands.pipe import PipedBot, encode_turn
-from commands import descendants, ends
+from commands import ends
+from process_tree import descendants
 from protocol import messages
 from protocol.games import load_game
 from protocol.messages import Event

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from commands import Done, call, descendants, ends, run, started
+from commands import Done, call, ends, run, started
 from players import player
+from process_tree import descendants
 from processes import run_command
 from timeouts import WITHIN, found_in
 

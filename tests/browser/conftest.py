@@ -13,7 +13,7 @@ from playwright.async_api import Browser
 
 from arena.store.store import Store
 from budget import CostMeter
-from chromium import SharedTab, TabPool, Visits, running
+from chromium import TabPool, Visits, running
 from house import House, open_house
 from library import Library, fill
 from processes import showing
@@ -51,10 +51,10 @@ def visiting(browser: Browser) -> Visits:
 
 @pytest.fixture(scope="session")
 def reading(browser: Browser) -> Visits:
-    """`async with reading(home, size, theme) as visit`: a visit in the tab of the visit before, for tests that only
-    read pages: `SharedTab` says what they may not do.
+    """`async with reading(home, size, theme) as visit`: a visit in the tab of the visit before, for tests that read
+    pages and leave no script for all pages, no false clock and no listener behind.
     """
-    return SharedTab(browser, HASTE).visit
+    return TabPool(browser, HASTE).visit
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from referee.effects import (
     WriteLine,
 )
 from referee.match import Match
-from referee.record import AnyLine, Header, RecordedSeat
+from referee.record import Header, RecordedSeat
 from referee.state import Phase
 
 HERE = Path(__file__).parent
@@ -74,17 +74,25 @@ GOLDEN = {
 }
 
 
-def referee(header: Header, seed: bytes, nonces: Sequence[bytes], choose: Callable[[Match], MatchEvent]) -> bytes:
-    """The lines of the record of a match in which `choose` says what happens next."""
-    match = Match(header, seed, [Player(bot=seat.bot) for seat in header.seats])
-    lines: list[AnyLine] = []
+def refereed(
+    header: Header,
+    seed: bytes,
+    nonces: Iterable[bytes],
+    choose: Callable[[Match], MatchEvent],
+    think: Callable[[Match], float],
+) -> tuple[Match, list[bytes], float]:
+    """Referee a match in which `choose` says what happens next, and `think` after how many seconds: the match, the
+    lines of its record, and the seconds it took.
+    """
+    match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
+    lines: list[bytes] = []
     now = deadline = 0.0
 
     def perform(effects: list[Effect]) -> None:
         nonlocal deadline
         for effect in effects:
             if isinstance(effect, WriteLine):
-                lines.append(effect.line)
+                lines.append(records.write_line(effect.line))
             elif isinstance(effect, SetDeadline) and effect.time is not None:
                 deadline = effect.time
 
@@ -93,11 +101,16 @@ def referee(header: Header, seed: bytes, nonces: Sequence[bytes], choose: Callab
         perform(match.receive(SeatReady(seat, nonce), now))
     while match.standing.phase is not Phase.OVER:
         event = choose(match)
-        now = deadline if isinstance(event, DeadlineReached) else now + THINKING
+        now = deadline if isinstance(event, DeadlineReached) else now + think(match)
         perform(match.receive(event, now))
-    written = [line for line in map(records.write_line, lines) if records.is_public(line)]
+    return match, [line for line in lines if records.is_public(line)], now
+
+
+def referee(header: Header, seed: bytes, nonces: Sequence[bytes], choose: Callable[[Match], MatchEvent]) -> bytes:
+    """The lines of the record of a match in which `choose` says what happens next."""
+    match, lines, _ = refereed(header, seed, nonces, choose, lambda _: THINKING)
     footer = match.footer(match.result(FINISHED), None)
-    return record_reader.unpack(records.pack_record(written, footer), header.match)
+    return record_reader.unpack(records.pack_record(lines, footer), header.match)
 
 
 def make(name: str, golden: Golden) -> bytes:

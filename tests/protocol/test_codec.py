@@ -31,11 +31,6 @@ from protocol.messages import (
 )
 
 
-def test_the_strategies_cover_every_message() -> None:
-    assert set(FROM_CLIENT) == set(FromClient.__subclasses__())
-    assert set(FROM_SERVER) == set(FromServer.__subclasses__())
-
-
 @BOTH
 @given(message=st.one_of(*FROM_CLIENT.values()))
 def test_what_a_client_sends_arrives_as_it_was(encoding: Codec, message: FromClient) -> None:

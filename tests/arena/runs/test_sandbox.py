@@ -22,7 +22,8 @@ import hostile_bot
 from arena.runs.contestants import Contestant
 from arena.runs.sandbox import Sandbox
 from arena.runs.sandbox_users import USER_IDS
-from commands import FAULTY, REPOSITORY, call, descendants, ends, passing, run, started
+from commands import FAULTY, REPOSITORY, call, ends, passing, run, started
+from process_tree import descendants
 from protocol.errors import UsageFault
 from timeouts import WITHIN
 

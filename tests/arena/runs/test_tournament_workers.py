@@ -28,7 +28,7 @@ from arena.store.registry import latest_incidents
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.store.tournament_state import PendingResult, save_pending
-from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
+from commands import REPOSITORY, call, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
 from example_games import write_race
 from machine.game_discovery import GAME_FILES_VARIABLE, add_game_file
@@ -36,6 +36,7 @@ from machine.game_files import use_copy
 from machine.source_digest import PACKAGES, digest_of_all
 from machine.workers.local import process_pool
 from plans import plan
+from process_tree import descendants
 from referee.footer import ClosedMatch
 from referee.record import Footer
 from seasons import result
