@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 import pytest
 
-from arena.replay.verify import verify_record
 from protocol.digest import make_salt, next_digest
-from protocol.errors import BadRecord
+from record_rows import Rows, plies_of, refusal, rows_of
 from referee import record_reader
 from referee.effects import MoveReceived
 from referee.replay import replay
 from referee_table import Table
-
-Rows = list[dict[str, Any]]
 
 
 def rounds() -> Table:
@@ -34,24 +30,6 @@ def hands() -> Table:
     while not table.finishes:
         table.play(table.last(table.to_move).legal[-1])
     return table
-
-
-def rows_of(table: Table) -> Rows:
-    return [json.loads(line) for line in record_reader.unpack(table.packed(), "m-1").splitlines()]
-
-
-def bytes_of(rows: Rows) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-
-
-def refusal(rows: Rows) -> str:
-    with pytest.raises(BadRecord) as caught:
-        verify_record(record_reader.read_record(bytes_of(rows), "m-1.jsonl.gz"))
-    return str(caught.value)
-
-
-def plies_of(rows: Rows) -> Rows:
-    return [row for row in rows if row["type"] == "ply"]
 
 
 def sealed_of(rows: Rows, ply: int) -> Rows:
@@ -112,13 +90,13 @@ ROUNDS: list[tuple[Callable[[Rows], None], str]] = [
 
 @pytest.mark.parametrize(("change", "said"), ROUNDS, ids=[change.__name__ for change, _ in ROUNDS])
 def test_a_round_that_was_otherwise_is_refused_naming_its_ply(change: Callable[[Rows], None], said: str) -> None:
-    rows = rows_of(rounds())
+    rows = rows_of(rounds().packed())
     change(rows)
     assert refusal(rows).startswith(said)
 
 
 def test_a_hand_exchanged_is_refused_naming_its_ply() -> None:
-    rows = rows_of(hands())
+    rows = rows_of(hands().packed())
     for row in plies_of(rows):
         move = row["event"].get("move") or {}
         for name, card in (("cards", None), ("public", move.get("public"))):
@@ -140,7 +118,7 @@ def test_a_digest_without_its_own_salt_is_refused_naming_its_ply(table: Callable
     reused = b"" if forged == "none" else make_salt(last.key, courses[-3].digest)
     event = [line.event for line in record.lines if hasattr(line, "event")][-1]
     assert next_digest(before.digest + make_salt(last.key, before.digest), event, last.encoded_state) == last.digest
-    rows = [json.loads(line) for line in record_reader.unpack(packed, "m-1").splitlines()]
+    rows = rows_of(packed)
     digest = next_digest(before.digest + reused, event, last.encoded_state).hex()
     plies_of(rows)[-1]["digest"] = rows[-1]["digest"] = digest
     assert refusal(rows).startswith(f"m-1: ply {event.ply}: the digest does not follow")

@@ -7,6 +7,7 @@ import json
 import random
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from arena.ratings.rating_system import RatingStanding, rate
 from arena.replay.verify import verify_record
 from protocol.errors import BadRecord
+from record_rows import Row, Rows, bytes_of, plies_of, refusal, rows_of
 from referee import record as records
 from referee import record_reader
 from referee.effects import Abort, Resignation
@@ -22,8 +24,6 @@ from referee.footer import MAX_UNPACKED_BYTES, UnratedRecord
 from referee_table import Table, header
 
 pytestmark = pytest.mark.usefixtures("dibs")
-
-Rows = list[dict[str, Any]]
 
 
 @pytest.fixture
@@ -41,28 +41,6 @@ def legal(table: Table) -> dict[str, Any]:
 
 def with_dice() -> bytes:
     return Table("dibs", {"sticks": [20]}, rated=False).begin().finish_at_random().packed()
-
-
-def rows_of(packed: bytes) -> Rows:
-    return [json.loads(line) for line in gzip.decompress(packed).splitlines()]
-
-
-def bytes_of(rows: Rows) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-
-
-def refusal(data: bytes, name: str = "m-1.jsonl.gz") -> str:
-    """The one line with which a record is refused."""
-    with pytest.raises(BadRecord) as caught:
-        verify_record(record_reader.read_record(data, name))
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.startswith(("m-1", name)), message
-    return message
-
-
-def plies_of(rows: Rows) -> Rows:
-    return [row for row in rows if row["type"] == "ply"]
 
 
 # Writing and reading
@@ -121,15 +99,17 @@ def test_a_match_in_a_pool_that_is_said_not_to_be_rated_is_refused() -> None:
     rows = rows_of(Table("nim", {"preset": "classic"}, rated=True).begin().finish_at_random().packed())
     rows[0]["rated"] = False
     drop_ratings(rows)
-    assert "the header: it has the pool 'nim/classic', but is not rated" in refusal(bytes_of(rows))
+    assert "the header: it has the pool 'nim/classic', but is not rated" in refusal(rows)
 
 
 def test_a_deal_of_a_preset_is_rated_in_its_pool_and_in_no_other() -> None:
     paired = header("risk-campaign", {"preset": "grid", "deal": "0f" * 16}, rated=True)
-    rows = rows_of(Table(header=paired).begin().finish_at_random().packed())
+    table = Table(header=paired).begin()
+    table.send(Resignation(0))
+    rows = rows_of(table.packed())
     verify_record(record_reader.read_record(bytes_of(rows), "x"))
     change_pool("risk-campaign/paper")(rows)
-    assert "its config is not rated in the header's pool 'risk-campaign/paper'" in refusal(bytes_of(rows))
+    assert "its config is not rated in the header's pool 'risk-campaign/paper'" in refusal(rows)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -245,7 +225,7 @@ def test_a_line_that_only_a_journal_has_or_a_second_header_is_refused(packed: by
         "begun": {"type": "begun", "nonces": ["", ""]},
         "void": {"type": "void"},
     }[tag]
-    assert f"line 3 is a {tag}: only events are allowed there" in refusal(bytes_of([*rows[:2], extra, *rows[2:]]))
+    assert f"line 3 is a {tag}: only events are allowed there" in refusal([*rows[:2], extra, *rows[2:]])
 
 
 def test_a_ply_with_more_or_fewer_clocks_than_seats_is_refused_before_it_is_used(packed: bytes) -> None:
@@ -254,14 +234,14 @@ def test_a_ply_with_more_or_fewer_clocks_than_seats_is_refused_before_it_is_used
         ply = next(row for row in rows if row["type"] == "ply")
         ply["clock"] = clock
         said = f"ply {ply['event']['ply']}: {len(clock)} clocks, but the header has 2 seats"
-        assert said in refusal(bytes_of(rows))
+        assert said in refusal(rows)
 
 
 def test_a_footer_for_more_seats_than_there_are_is_refused_before_it_is_used(packed: bytes) -> None:
     for field in ("ranks", "reasons"):
         rows = rows_of(packed)
         rows[-1][field].append(rows[-1][field][0])
-        assert f"the footer has 3 {field}, but the header has 2 seats" in refusal(bytes_of(rows))
+        assert f"the footer has 3 {field}, but the header has 2 seats" in refusal(rows)
 
 
 # Records that lie
@@ -276,9 +256,16 @@ def change_deal(rows: Rows) -> None:
     plies_of(rows)[0]["event"]["move"]["heaps"][1] += 1
 
 
-def change_state_digest(rows: Rows) -> None:
-    digest = plies_of(rows)[2]["digest"]
-    plies_of(rows)[2]["digest"] = ("0" if digest[0] != "0" else "1") + digest[1:]
+def take_too_many(rows: Rows) -> None:
+    plies_of(rows)[3]["event"]["move"]["take"] = 99
+
+
+def change_digest(at: int) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        ply = plies_of(rows)[at]
+        ply["digest"] = ("0" if ply["digest"][0] != "0" else "1") + ply["digest"][1:]
+
+    return change
 
 
 def swap_ranks(rows: Rows) -> None:
@@ -289,33 +276,22 @@ def change_one_rank(rows: Rows) -> None:
     rows[-1]["ranks"][0] = 3
 
 
-def change_footer(field: str, value: Any) -> Callable[[Rows], None]:
+def change_field(part: Callable[[Rows], Row], field: str, value: Any) -> Callable[[Rows], None]:
     def change(rows: Rows) -> None:
-        assert rows[-1][field] != value
-        rows[-1][field] = value
+        assert part(rows)[field] != value
+        part(rows)[field] = value
 
     return change
+
+
+change_header = partial(change_field, lambda rows: rows[0])
+change_footer = partial(change_field, lambda rows: rows[-1])
+change_constant = partial(change_field, lambda rows: rows[-1]["ratings"])
 
 
 def change_rating(field: str) -> Callable[[Rows], None]:
     def change(rows: Rows) -> None:
         rows[-1]["ratings"]["seats"][1][field] += 0.001
-
-    return change
-
-
-def change_constant(field: str, value: Any) -> Callable[[Rows], None]:
-    def change(rows: Rows) -> None:
-        assert rows[-1]["ratings"][field] != value
-        rows[-1]["ratings"][field] = value
-
-    return change
-
-
-def change_header(field: str, value: Any) -> Callable[[Rows], None]:
-    def change(rows: Rows) -> None:
-        assert rows[0][field] != value
-        rows[0][field] = value
 
     return change
 
@@ -404,7 +380,9 @@ def call_it_off(rows: Rows) -> None:
 LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("a move", change_move, "m-1: ply 3: "),
     ("the deal", change_deal, "m-1: ply 0: move should be "),
-    ("a digest", change_state_digest, "m-1: ply 2: the digest does not follow"),
+    ("a digest", change_digest(2), "m-1: ply 2: the digest does not follow: this move was changed"),
+    ("the digest of the first move", change_digest(1), "m-1: ply 1: the digest does not follow: this move was changed"),
+    ("a move that cannot be", take_too_many, ": 99 cannot be taken; the heaps are ["),
     ("the ranks", swap_ranks, "ranks should be "),
     ("one rank", change_one_rank, "ranks should be "),
     ("the reason", change_footer("reason", "draw"), "reason should be win, the footer says draw"),
@@ -436,7 +414,11 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("rated", unrate, "the match is not rated, but the footer has ratings"),
     ("rated alone", change_header("rated", False), "it has the pool 'heaps/classic', but is not rated"),
     ("the number of seats", change_header("seats", [{"bot": "ann"}]), "ply 0: 2 clocks, but the header has 1 seats"),
-    ("a name", change_name, "m-1: ply 0: the digest does not follow"),
+    (
+        "a name",
+        change_name,
+        "m-1: ply 0: the digest does not follow: this move, a bot, the config or a nonce was changed",
+    ),
     ("the deal removed", remove(0), "m-1: ply 1: "),
     ("a ply removed", remove(2), "m-1: ply 3: "),
     ("the last ply removed", remove(-1), "is to move, but the footer says 'win'"),
@@ -460,7 +442,7 @@ def test_a_record_with_one_thing_changed_is_refused_naming_the_ply(
 ) -> None:
     rows = rows_of(packed)
     change(rows)
-    message = refusal(bytes_of(rows))
+    message = refusal(rows)
     assert said in message
     assert any(word in message for word in ("ply", "header", "seats", "rules"))
 
@@ -487,7 +469,7 @@ def test_a_strike_that_no_event_tells_of_is_in_the_digest_of_a_match_that_was_ca
     verify_record(record_reader.read_record(bytes_of(rows), "x"))
     for change in (lambda: rows.insert(2, rows[2]), lambda: rows.__delitem__(slice(2, 4))):
         change()
-        assert "digest should be " in refusal(bytes_of(rows))
+        assert "digest should be " in refusal(rows)
 
 
 def test_a_die_that_was_not_rolled_is_refused_naming_the_ply() -> None:
@@ -496,7 +478,7 @@ def test_a_die_that_was_not_rolled_is_refused_naming_the_ply() -> None:
         changed = json.loads(json.dumps(rows))
         die = row["event"]["dice"][0][0]
         plies_of(changed)[at]["event"]["dice"] = [[die % 6 + 1]]
-        message = refusal(bytes_of(changed))
+        message = refusal(changed)
         assert message == f"m-1: ply {at}: dice should be [[{die}]], the record says [[{die % 6 + 1}]]"
 
 
@@ -507,15 +489,15 @@ def test_more_time_given_back_than_may_be_is_refused_naming_the_ply(packed: byte
     verify_record(record_reader.read_record(bytes_of(rows), "x"))
     mine[-1]["given"] = 201
     ply = mine[-1]["event"]["ply"]
-    assert refusal(bytes_of(rows)) == f"m-1: ply {ply}: seat 1 was given back 601 ms so far: at most 600 are allowed"
+    assert refusal(rows) == f"m-1: ply {ply}: seat 1 was given back 601 ms so far: at most 600 are allowed"
     mine[-1]["given"] = -1
-    assert "given" in refusal(bytes_of(rows))
+    assert "given" in refusal(rows)
 
 
 def test_a_result_that_did_not_happen_is_refused_naming_the_ply() -> None:
     rows = rows_of(with_dice())
     plies_of(rows)[1]["event"]["result"]["left"] += 1
-    assert refusal(bytes_of(rows)).startswith("m-1: ply 1: result should be ")
+    assert refusal(rows).startswith("m-1: ply 1: result should be ")
 
 
 def leaving(change: Callable[[dict[str, Any]], None], *, strikes: int = 0) -> str:
@@ -527,16 +509,14 @@ def leaving(change: Callable[[dict[str, Any]], None], *, strikes: int = 0) -> st
         table.send(Resignation(0))
     rows = rows_of(table.packed())
     change(plies_of(rows)[-1]["event"])
-    return refusal(bytes_of(rows))
+    return refusal(rows)
 
 
 def test_a_seat_that_leaves_for_no_reason_known_or_from_nowhere_is_refused() -> None:
     assert "m-1: ply 1: seat 0 leaves by 'boredom': one of resigned, " in leaving(lambda e: e.update(out="boredom"))
-    assert "m-1: ply 1: seat 5 is not in the match" in leaving(lambda e: e.update(seat=5))
-    assert "m-1: ply 1: seat -1 is not in the match" in leaving(lambda e: e.update(seat=-1))
-    assert "m-1: ply 1: ply should be 1, the record says 2".replace("ply 1: ", "ply 2: ", 1) in leaving(
-        lambda e: e.update(ply=2)
-    )
+    assert "m-1: ply 1: seat 5 is not in the match and cannot leave it" in leaving(lambda e: e.update(seat=5))
+    assert "m-1: ply 1: seat -1 is not in the match and cannot leave it" in leaving(lambda e: e.update(seat=-1))
+    assert "m-1: ply 2: ply should be 1, the record says 2" in leaving(lambda e: e.update(ply=2))
 
 
 def test_a_loss_by_bad_moves_needs_three_strikes_and_three_strikes_lose() -> None:
@@ -547,7 +527,7 @@ def test_a_loss_by_bad_moves_needs_three_strikes_and_three_strikes_lose() -> Non
     table.play(None)
     rows = rows_of(table.finish_at_random().packed())
     rows.insert(1, rows[1])
-    assert "moves after 3 strikes" in refusal(bytes_of(rows))
+    assert "moves after 3 strikes" in refusal(rows)
 
 
 def test_a_header_with_seats_that_the_game_does_not_have_is_refused() -> None:
@@ -557,4 +537,4 @@ def test_a_header_with_seats_that_the_game_does_not_have_is_refused() -> None:
     rows[-1]["reasons"].append("win")
     for row in rows[1:-1]:
         row["clock"].append(60_000)
-    assert "3 seats, but tictactoe has 2 seats" in refusal(bytes_of(rows))
+    assert "3 seats, but tictactoe has 2 seats" in refusal(rows)
