@@ -46,6 +46,11 @@ def test_a_seat_that_comes_back_on_its_turn_is_told_everything_since_its_last_ac
     assert [event.ply for event in turn.events] == [0, 1]
     assert turn.legal
     assert turn.clock == [57500, 60500]
+    table.play(A_MOVE)
+    for _ in range(2):
+        table.send(Disconnect(1))
+        table.send(Reconnect(1))
+        assert [event.ply for event in table.last(1).events] == [1, 2]
 
 
 def test_a_seat_that_comes_back_on_the_others_turn_is_told_the_start_alone() -> None:
