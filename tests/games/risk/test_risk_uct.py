@@ -14,8 +14,8 @@ from games.risk.bots import Raider
 from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search.campaign_uct import CampaignUct
 from games.risk.search.policies import RaidPolicy
+from plain_answers import UCT_CONFIGS
 from protocol.dice import Dice
-from risk_answers import UCT_CONFIGS
 from turns import play, turn
 from volumes import examples
 

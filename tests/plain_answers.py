@@ -1,4 +1,4 @@
-"""What searches of Risk find from some positions, for the same in another process."""
+"""What searches of Risk and the solver of poker find, for the same in another process."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from bots.search import SearchLimit
+from games.poker.strategies import single_hand
 from games.risk.evaluation import DEFAULT_OUTLOOK_WEIGHTS
 from games.risk.rules.campaign import Campaign, Position
 from games.risk.rules.duel import Duel
@@ -14,6 +15,7 @@ from games.risk.search.campaign_search import CampaignSearch
 from games.risk.search.campaign_uct import CampaignUct
 from games.risk.search.duel_uct import DuelUct
 from games.risk.search.settings import CampaignSettings
+from machine.exact.hand_solving import Solver, exploitability
 from protocol.dice import Dice
 from protocol.games.base import Game
 from risk_positions import (
@@ -44,6 +46,7 @@ def answers() -> dict[str, Any]:
         "greedy drafts": greedy_drafts(),
         "duel uct": duel_uct_moves(),
         "campaign uct": campaign_uct_moves(),
+        "kuhn": round(kuhn_exploitability(), 9),
     }
 
 
@@ -117,3 +120,10 @@ def _uct_moves(rules: Game[Any, Any], search: Any, sims: int, count: int) -> lis
         moves.append(rules.notation(move))
         state = rules.apply(state, move, Dice(bytes(32), rules.ply(state)))[0]
     return moves
+
+
+def kuhn_exploitability() -> float:
+    rules, start = single_hand("kuhn")
+    solver = Solver(rules, start)
+    solver.run(50)
+    return float(exploitability(rules, start, solver.strategy()))

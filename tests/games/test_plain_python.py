@@ -1,10 +1,10 @@
-"""What searches of Risk find compiled, plain Python finds to the bit."""
+"""What searches of Risk and solvers of poker find compiled, plain Python finds, too."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from risk_answers import answers
+from plain_answers import answers
 
 
 def test_plain_python_finds_the_same_to_the_bit(without_numba: Any) -> None:
