@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from referee import record_reader
 
 Row = dict[str, Any]
 Rows = list[Row]
+Change = Callable[[Rows], None]
 
 
 def rows_of(packed: bytes) -> Rows:
@@ -25,6 +27,29 @@ def bytes_of(rows: Rows) -> bytes:
 
 def plies_of(rows: Rows) -> Rows:
     return [row for row in rows if row["type"] == "ply"]
+
+
+def put(where: str, value: Any) -> Change:
+    """A change of the value to which keys lead, as in "ply 3 event seat"; a function is given the old value."""
+
+    def change(rows: Rows) -> None:
+        inner: Any = {"header": rows[0], "ply": plies_of(rows), "footer": rows[-1]}
+        keys: list[Any] = [int(word) if word.lstrip("-").isdigit() else word for word in where.split()]
+        for key in keys[:-1]:
+            inner = inner[key]
+        old = inner[keys[-1]]
+        inner[keys[-1]] = value(old) if callable(value) else value
+        assert inner[keys[-1]] != old
+
+    return change
+
+
+def one_more(value: int) -> int:
+    return value + 1
+
+
+def turned(values: list[Any]) -> list[Any]:
+    return values[::-1]
 
 
 def refusal(record: bytes | Rows) -> str:
