@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from bots.client.bot import Choice, GiveUp, Turn, make_turn_rng
+from bots.client.bot import Choice, GiveUp
+from bots.reference.random_bot import RandomBot
 from commands import call
 from games.risk.bots import Oracle, load_table
 from games.risk.exact import shape as duel_shape
@@ -19,32 +20,14 @@ from games.risk.exact.shape import shape_of
 from games.risk.exact.solving import solve_mapped
 from games.risk.rules.duel import Position
 from machine.compiled import HAS_NUMBA, zeros
-from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load_game
-from protocol.games.base import NO_DICE, Game
+from protocol.games.base import NO_DICE
 from protocol.messages import Clock, Player, Start
+from turns import play, turn
 
 pytestmark = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 SMALL = load_game("risk-duel", {"map": "australia", "max_troops": 4})
-
-
-def turn(rules: Game[Any, Any], state: Position, seed: str) -> Turn:
-    return Turn(
-        match="m-1",
-        seat=state.seat,
-        ply=state.at,
-        state=rules.encode_state(state),
-        legal=rules.legal_moves_for_turn(state)[0],
-        options=None,
-        events=[],
-        players=[],
-        clock_ms=[1000, 1000],
-        increment_ms=0,
-        rules=rules,
-        position=state,
-        random=make_turn_rng(seed, "m-1", state.at),
-    )
 
 
 def start(config: dict[str, Any]) -> Start:
@@ -64,13 +47,9 @@ def start(config: dict[str, Any]) -> Start:
 
 def result(seat: int, seed: int) -> int:
     """How a game of the oracle on `seat` against random moves ends for it."""
-    oracle, chance = Oracle("oracle"), random.Random(seed)
-    state, _ = SMALL.initial(NO_DICE)
-    while (mover := SMALL.to_move(state)) is not None:
-        move = chance.choice(SMALL.legal_moves(state))
-        if mover == seat:
-            move = SMALL.decode_move(oracle.choose(turn(SMALL, state, str(seed))).move)
-        state, _ = SMALL.apply(state, move, Dice(str(seed).encode(), state.at))
+    bots = [Oracle("oracle"), RandomBot("random")]
+    first = SMALL.initial(NO_DICE)[0]
+    state, _ = play(SMALL, bots if seat == 0 else bots[::-1], first, str(seed), str(seed).encode())
     return (SMALL.ranks(state)[1 - seat] > 1) - (SMALL.ranks(state)[seat] > 1)
 
 
@@ -82,7 +61,7 @@ def test_the_oracle_plays_each_of_the_best_moves_and_no_other_and_tells_what_to_
         position = Position((*holders, 1 - holders[0]), tuple(chance.randint(1, 4) for _ in range(4)), 0, 10)
         played = set()
         for seed in range(30):
-            choice = oracle.choose(turn(SMALL, position, str(seed)))
+            choice = oracle.choose(turn(SMALL, position, seed=str(seed)))
             assert isinstance(choice, Choice)
             assert choice.value == table.value(position)
             played.add(SMALL.decode_move(choice.move))
@@ -135,7 +114,7 @@ def test_the_oracle_plays_a_table_that_was_made_before_where_it_would_make_none(
     solve_mapped(shape_of(africa.map, 3), tables, 1, lambda sweep: None)
     oracle = Oracle("oracle")
     oracle.prepare(start(africa.config))
-    choice = oracle.choose(turn(africa, africa.initial(NO_DICE)[0], "s"))
+    choice = oracle.choose(turn(africa, africa.initial(NO_DICE)[0]))
     assert isinstance(choice, Choice)
     assert choice.move == {"do": "invade", "to": 2}
     assert choice.value == pytest.approx(-0.0649, abs=1e-4)

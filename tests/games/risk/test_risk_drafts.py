@@ -11,6 +11,7 @@ import pytest
 from bots.evaluation.base import EQUAL_WEIGHTS
 from bots.search import SearchLimit
 from bots.search.base import evaluation_scale
+from exact_boards import board
 from games.risk.evaluation import features
 from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search.campaign_search import CampaignSearch
@@ -124,11 +125,7 @@ def test_without_an_evaluation_all_greedy_drafts_are_equal_and_the_first_territo
     ],
 )
 def test_to_the_front_all_units_go_to_the_territory_under_most_pressure(troops: Any, front: int) -> None:
-    borders = [[0, 1], [0, 2], [1, 3]]
-    territories = [{"name": name, "continent": 0, "x": 9 * i, "y": 0} for i, name in enumerate("abcd")]
-    continents = [{"name": "all", "bonus": 0}]
-    row = {"name": "row", "territories": territories, "continents": continents, "borders": borders}
-    search = CampaignSearch(Campaign({"map": row}))
+    search = CampaignSearch(Campaign({"map": board([(0, 1), (0, 2), (1, 3)]).encoded}))
     state = Position((0, 1, 1, 0), troops, "draft", 2, 3, 1, (), 0, 0)
     assert draft(search, state, "front") == Draft(((front, 2),))
 

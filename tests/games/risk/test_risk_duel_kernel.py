@@ -10,6 +10,7 @@ import pytest
 
 from bots.evaluation import load_evaluation
 from bots.search import WIN_VALUE, SearchLimit, expectiminimax
+from exact_boards import PAIR, board
 from games.risk.evaluation import features
 from games.risk.rules.duel import Action, Duel, Position
 from games.risk.search import duel_search as flat
@@ -26,12 +27,7 @@ from volumes import examples
 
 peek, put = kept(flat_position.evaluate_change), kept(flat_position.set_cell)
 EVALUATIONS = ("features", "unam", "none")
-PAIR = {
-    "name": "pair",
-    "continents": [{"name": "all", "bonus": 0}],
-    "territories": [{"name": name, "continent": 0, "x": x, "y": 0} for name, x in (("left", 0), ("right", 9))],
-    "borders": [[0, 1]],
-}
+LAND = board(PAIR).encoded
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)
@@ -121,7 +117,7 @@ def test_the_kernel_and_the_rules_agree_on_the_number_of_paths(map_: str, depth:
 
 
 def test_the_number_of_paths_ends_with_the_game() -> None:
-    search = DuelSearch(Duel({"map": PAIR, "max_plies": 6}))
+    search = DuelSearch(Duel({"map": LAND, "max_plies": 6}))
     start = search.rules.initial(NO_DICE)[0]
     assert [search.perft(start, depth) for depth in range(4)] == [1, 2, 2, 2 * 3]
     for depth in range(4, 9):
@@ -131,7 +127,7 @@ def test_the_number_of_paths_ends_with_the_game() -> None:
 
 @pytest.mark.parametrize("algorithm", ["expectiminimax", "alphabeta"])
 def test_a_won_game_is_worth_a_win_in_as_many_plies_and_looked_at_no_deeper(algorithm: Any) -> None:
-    search = DuelSearch(Duel({"map": PAIR}))
+    search = DuelSearch(Duel({"map": LAND}))
     position = Position((0, -1), (3, 0), 0, 5)
     found = search.search(position, depth=6, algorithm=algorithm, limit=SearchLimit())
     assert (found.value, found.depth, found.complete) == (999_999.0, 1, True)
@@ -148,7 +144,7 @@ def test_the_ply_limit_is_a_draw(algorithm: Any) -> None:
 
 
 def test_a_finished_game_has_no_move() -> None:
-    search = DuelSearch(Duel({"map": PAIR}))
+    search = DuelSearch(Duel({"map": LAND}))
     found = search.search(Position((0, 0), (3, 1), 1, 7), depth=3, algorithm="alphabeta", limit=SearchLimit())
     assert (found.move, found.value) == (None, 0.0)
 
