@@ -36,7 +36,7 @@ def fetch(
     timer = threading.Timer(timeout_s, connections.shut_down)
     timer.daemon = True
     timer.start()
-    handlers: list[urllib.request.BaseHandler] = [_Http(connections), _Https(connections)]
+    handlers: list[urllib.request.BaseHandler] = [_Handler(connections)]
     if not proxies:
         handlers.append(urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url, headers=dict(headers))  # noqa: S310 - handlers for other schemes find no use
@@ -87,33 +87,25 @@ def _shut_down(sock: socket.socket) -> None:
         return
 
 
-class _Http(urllib.request.HTTPHandler):
+class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Adds the sockets that it opens to `connections`."""
+
     def __init__(self, connections: _Connections) -> None:
         super().__init__()
         self._connections = connections
 
     def http_open(self, req: urllib.request.Request) -> Any:
-        class Connection(http.client.HTTPConnection):
-            connections = self._connections
-
-            def connect(self) -> None:
-                super().connect()
-                self.connections.add(self.sock)
-
-        return self.do_open(Connection, req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    def __init__(self, connections: _Connections) -> None:
-        super().__init__()
-        self._connections = connections
+        return self.do_open(self._adding(http.client.HTTPConnection), req)
 
     def https_open(self, req: urllib.request.Request) -> Any:
-        class Connection(http.client.HTTPSConnection):
-            connections = self._connections
+        return self.do_open(self._adding(http.client.HTTPSConnection), req)
 
+    def _adding(self, kind: Any) -> Any:
+        connections = self._connections
+
+        class Connection(kind):  # type: ignore[misc]
             def connect(self) -> None:
                 super().connect()
-                self.connections.add(self.sock)
+                connections.add(self.sock)
 
-        return self.do_open(Connection, req)
+        return Connection

@@ -33,29 +33,22 @@ def read_bytes(path: Path, max_bytes: int | None = None, timeout_s: float = PIPE
     """
     max_bytes = MAX_BYTES if max_bytes is None else max_bytes
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(descriptor, "rb", buffering=0) as file:
-        if sys.platform == "win32" or stat.S_ISREG(os.fstat(descriptor).st_mode):
-            read = _read_file(file.fileno(), max_bytes)
-        else:
-            read = _read_pipe(file.fileno(), max_bytes, time.monotonic() + timeout_s)
+    with open(descriptor, "rb", buffering=0):
+        is_file = sys.platform == "win32" or stat.S_ISREG(os.fstat(descriptor).st_mode)
+        read = _read(descriptor, max_bytes, None if is_file else time.monotonic() + timeout_s)
     if len(read) > max_bytes:
         raise OSError(errno.EFBIG, f"it has more than {max_bytes} bytes")
     return read
 
 
-def _read_file(descriptor: int, most: int) -> bytes:
-    read = bytearray()
-    while len(read) <= most and (chunk := os.read(descriptor, min(_CHUNK_BYTES, most + 1 - len(read)))):
-        read += chunk
-    return bytes(read)
-
-
-def _read_pipe(descriptor: int, most: int, deadline: float) -> bytes:
+def _read(descriptor: int, most: int, deadline: float | None) -> bytes:
+    """Read up to one byte more than `most`; from a pipe, until the `deadline`."""
     read = bytearray()
     while len(read) <= most:
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-            raise TimeoutError(errno.ETIMEDOUT, "it is a pipe or device without an end")
+        if deadline is not None:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+                raise TimeoutError(errno.ETIMEDOUT, "it is a pipe or device without an end")
         try:
             chunk = os.read(descriptor, min(_CHUNK_BYTES, most + 1 - len(read)))
         except BlockingIOError:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from protocol.games.spec import GameSpec
+from record_rows import Rows, rows_of
 from referee.effects import Resignation
 from referee_table import Table, header
 from registered_games import registered
 
-Row = dict[str, Any]
-Rows = list[Row]
 DIGEST = "ab" * 32
 RULES = {
     "pig": "example_games:PIG.rules",
@@ -42,14 +39,6 @@ def play_on(table: Table) -> Table:
     while not table.match.standing.current_course.is_over:
         table.play(table.match.standing.current_course.legal_moves(table.to_move)[0][-1])
     return table
-
-
-def bytes_of(rows: Rows) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-
-
-def rows_of(packed: bytes) -> Rows:
-    return [json.loads(line) for line in gzip.decompress(packed).splitlines()]
 
 
 def pig() -> Rows:

@@ -30,6 +30,7 @@ from referee.effects import (
     Effect,
     FinishMatch,
     MoveReceived,
+    Reconnect,
     ReleaseSeat,
     ReportRulesFault,
     SeatReady,
@@ -336,6 +337,19 @@ class Table:
         """Go on from these lines of a journal."""
         self.lines = list(lines)
         self.perform(self.match.resume(self.match.load_journal(self.lines[2:]), self.now))
+        return self
+
+    def restarted(self, cut: int | None = None, now: float | None = None) -> Table:
+        """The match in an arena that goes on with it, and knows of it what the journal has before the line `cut`."""
+        again = Table(header=self.header)
+        again.now = self.now if now is None else now
+        again.match.set_watched(is_watched=self.match._watched)
+        return again.resume(self.lines[:cut])
+
+    def return_all(self) -> Table:
+        """Let every seat come back."""
+        for seat in self.seats:
+            self.send(Reconnect(seat))
         return self
 
     def send(self, event: Any, after: float = 0.0) -> list[Effect]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from games.poker.rules import Poker
 
 
@@ -14,9 +11,6 @@ class Kuhn(Poker):
     name = "kuhn"
     title = "Kuhn poker"
     about = "Three cards, one for each player, one bet: call or fold."
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"hands": 100}, "short": {"hands": 10}}
-    preset_for_people = "short"
-    preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}
     ranks_of_cards = "JQK"
     cards_per_rank = 1
     stakes = (1,)

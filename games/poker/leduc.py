@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from games.poker.rules import Poker
 
 
@@ -16,9 +13,6 @@ class Leduc(Poker):
     name = "leduc"
     title = "Leduc poker"
     about = "Six cards: one for each player and one for both, two rounds of bets."
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"hands": 100}, "short": {"hands": 10}}
-    preset_for_people = "short"
-    preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}
     ranks_of_cards = "JQK"
     cards_per_rank = 2
     stakes = (2, 4)

@@ -54,6 +54,9 @@ class Poker(Game[PokerState, str]):
     result is the sum of its chips from all hands.
     """
 
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"hands": 100}, "short": {"hands": 10}}
+    preset_for_people = "short"
+    preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}
     ranks_of_cards: ClassVar[str]
     """The letters of the ranks of cards, the lowest first."""
     cards_per_rank: ClassVar[int]

@@ -40,6 +40,8 @@ _FAULTS: Mapping[str, Callable[[str], BotFault]] = {
     "config": BadConfig,
 }
 """The refusals that rules may answer with, by their names in answers."""
+_STEPS = ("initial", "apply", "apply_chance", "resolve_round", "remove_seat")
+"""The methods of `Game` that return a new state."""
 _CLASS_ATTRIBUTES = ("name", "version", "max_seats", "presets", "draw_probability", "payoff_unit", "late_keys")
 """The attributes of a game's class that an `IsolatedGame` takes over."""
 
@@ -231,8 +233,9 @@ def answer(game: Game[Any, Any], question: bytes, states: dict[bytes, Any]) -> A
     `states` has decoded states, by their packed form; new ones are added.
     """
     method, *arguments = _unpack(question)
+    answer_question = _answer_step if method in _STEPS else _answer_query
     try:
-        return dict(_ANSWERERS[method](game, question, arguments, states))
+        return dict(answer_question(game, question, method, arguments, states))
     except Fault as fault:
         return {question: _refuse(fault)}
 
@@ -301,9 +304,8 @@ def _bundle(
 
 
 def _answer_step(
-    game: Any, question: bytes, arguments: list[Any], states: dict[bytes, Any]
+    game: Any, question: bytes, method: str, arguments: list[Any], states: dict[bytes, Any]
 ) -> Iterator[tuple[bytes, Any]]:
-    method, *_ = _unpack(question)
     event: Event | None = None
     if method == "initial":
         state, event = game.initial(Dice(*arguments))
@@ -323,9 +325,8 @@ def _answer_step(
 
 
 def _answer_query(
-    game: Any, question: bytes, arguments: list[Any], states: dict[bytes, Any]
+    game: Any, question: bytes, method: str, arguments: list[Any], states: dict[bytes, Any]
 ) -> Iterator[tuple[bytes, Any]]:
-    method, *_ = _unpack(question)
     if method == "view":
         value: Any = game.view(_unpack(arguments[0]), arguments[1])
     elif method == "view_event":
@@ -339,23 +340,3 @@ def _answer_query(
         else:
             value = getattr(game, method)(state)
     yield question, ("ok", value)
-
-
-_ANSWERERS: Mapping[str, Callable[..., Iterator[tuple[bytes, Any]]]] = {
-    **dict.fromkeys(("initial", "apply", "apply_chance", "resolve_round", "remove_seat"), _answer_step),
-    **dict.fromkeys(
-        (
-            "check_move",
-            "legal_moves_for_turn",
-            "legal_moves_of",
-            "ranks",
-            "reason",
-            "returns",
-            "count_rounds",
-            "view",
-            "view_event",
-        ),
-        _answer_query,
-    ),
-}
-"""The functions that answer questions, by method of `Game`."""

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from commands import call
-from own_game_records import bytes_of, onecard
+from own_game_records import onecard
+from record_rows import bytes_of
 from referee.effects import Resignation
 from referee_table import Table, header
 from terminals import Terminal

@@ -16,8 +16,9 @@ from arena.store.registry import rename_bot
 from arena.store.store import Store
 from chromium import PHONE, Visits
 from library import ANN, PERFECT, Library
-from own_game_records import bytes_of, onecard
+from own_game_records import onecard
 from processes import showing
+from record_rows import bytes_of
 from referee import record_reader
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from arena.commands.tournament import run
-from arena.commands.tournament_options import TournamentOptions
 from bots.client.settings import read_config
+from commands import call
 from machine.arguments import MAX_FILE_BYTES, read_value
 from protocol.codec import JSON, MSGPACK
-from protocol.errors import BadConfig, UsageFault
+from protocol.errors import UsageFault
 from protocol.messages import Seek
 
 
@@ -69,33 +68,14 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_line(
     assert len(str(refused.value)) < 200
 
 
-def test_both_command_lines_read_a_map_from_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "my.json"
-    file.write_text('{"name": "mine", "territories": []}')
-    assert read_config([f"map=@{file}"], None) == {"map": {"name": "mine", "territories": []}}
-    with pytest.raises(
-        BadConfig, match=r"risk-duel: in '.*my.json': map has no continents: its keys are name, territories"
+def test_both_command_lines_read_a_map_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my.json").write_text('{"name": "mine", "territories": []}')
+    assert read_config(["map=@my.json"], None) == {"map": {"name": "mine", "territories": []}}
+    for file, said in (
+        ("my.json", "risk-duel: in 'my.json': map has no continents: its keys are name, territories"),
+        ("nowhere.toml", "the file 'nowhere.toml' can't be read: No such file or directory"),
     ):
-        tournament(tmp_path, f"map=@{file}")
-    with pytest.raises(UsageFault, match=r"nowhere.toml' can't be read: No such file or directory"):
-        tournament(tmp_path, f"map=@{tmp_path}/nowhere.toml")
-
-
-def tournament(data: Path, setting: str) -> None:
-    """`arena tournament random greedy --game risk-duel --set SETTING`."""
-    run(
-        TournamentOptions(
-            bots=["random", "greedy"],
-            game="risk-duel",
-            sets=[setting],
-            form="round-robin",
-            rounds=1,
-            paired=False,
-            clock="10+0.1",
-            seed=None,
-            jobs=None,
-            db=None,
-            data=data,
-            to_json=None,
-        )
-    )
+        words = ("--game", "risk-duel", "--set", f"map=@{file}", "--data", str(tmp_path))
+        code, out, err = call("arena", "tournament", "random", "greedy", *words)
+        assert (code, out, said in err) == (2, "", True), err

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.context import BaseContext
 from operator import length_hint
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,20 @@ def crew() -> Iterator[WorkerPool]:
     with process_pool(2) as crew:
         yield crew
     assert not multiprocessing.active_children()
+
+
+@pytest.fixture(scope="module")
+def forking() -> Iterator[BaseContext]:
+    """Fork workers of a process that has imported what they need: to start each anew takes ten times as long."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["worker_tasks", "machine.workers.local"])
+    yield context
+    multiprocessing.forkserver._forkserver._stop()  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def forked(forking: BaseContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("machine.workers.local.get_context", lambda method: forking)
 
 
 def test_every_task_has_its_result_once(crew: WorkerPool) -> None:
@@ -85,6 +101,7 @@ def test_work_left_alone_is_ended(crew: WorkerPool, tmp_path: Path) -> None:
     assert list(crew.run(worker_tasks.square, [7])) == [(0, 49)]
 
 
+@pytest.mark.usefixtures("forked")
 def test_killed_workers_cost_no_result_and_none_is_worked_out_twice(tmp_path: Path) -> None:
     with process_pool(1) as crew:
         results = list(crew.run(worker_tasks.killed_twice, [(tmp_path, number) for number in range(20)]))
@@ -103,6 +120,7 @@ def test_a_worker_killed_between_two_runs_is_replaced(crew: WorkerPool) -> None:
     assert not after & before
 
 
+@pytest.mark.usefixtures("forked")
 @pytest.mark.skipif(sys.version_info < (3, 11, 5), reason="a pool that is broken waits for ever (gh-94777)")
 def test_a_worker_killed_while_another_is_started_costs_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def start_too_late(pool: Any) -> None:
@@ -119,6 +137,7 @@ def test_a_worker_killed_while_another_is_started_costs_none(monkeypatch: pytest
         assert len(list(crew.run(worker_tasks.own_process, range(10)))) == 10
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_worker_killed_while_it_tells_its_result_costs_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("machine.workers.local.WORKER_CHECK_DELAY_S", 0.1)
     with process_pool(2) as crew:
@@ -126,6 +145,7 @@ def test_a_worker_killed_while_it_tells_its_result_costs_none(monkeypatch: pytes
     assert sorted(results) == [(number, "told") for number in range(4)]
 
 
+@pytest.mark.usefixtures("forked")
 def test_work_is_ended_while_it_tells_its_result(tmp_path: Path) -> None:
     os.mkfifo(gate := tmp_path / "gate")
     before = multiprocessing.active_children()
@@ -137,6 +157,7 @@ def test_work_is_ended_while_it_tells_its_result(tmp_path: Path) -> None:
     assert set(multiprocessing.active_children()) <= set(before)
 
 
+@pytest.mark.usefixtures("forked")
 def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
     before = multiprocessing.active_children()
     with process_pool(2) as crew, pytest.raises(ArenaFault) as caught:
@@ -147,6 +168,7 @@ def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
     assert set(multiprocessing.active_children()) <= set(before)
 
 
+@pytest.mark.usefixtures("forked")
 def test_one_task_that_kills_its_workers_is_found_out_among_many() -> None:
     results: list[tuple[int, int]] = []
     with process_pool(2) as crew, pytest.raises(ArenaFault, match=r"^workers ended 3 times in a row"):
@@ -169,6 +191,7 @@ def test_workers_end_when_the_main_process_is_killed() -> None:
     assert (out, code) == ("", -9)
 
 
+@pytest.mark.usefixtures("forked")
 def test_an_exception_does_not_wait_for_work_that_never_ends(tmp_path: Path) -> None:
     os.mkfifo(gate := tmp_path / "gate")
     before = multiprocessing.active_children()

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frames import BOTH, frame
@@ -29,9 +29,11 @@ from protocol.messages import (
     Turn,
     Unseeked,
 )
+from volumes import examples
 
 
 @BOTH
+@settings(max_examples=examples(40, nightly=200))
 @given(message=st.one_of(*FROM_CLIENT.values()))
 def test_what_a_client_sends_arrives_as_it_was(encoding: Codec, message: FromClient) -> None:
     assert encoding.decode_client(encoding.encode(message)) == message
@@ -39,12 +41,14 @@ def test_what_a_client_sends_arrives_as_it_was(encoding: Codec, message: FromCli
 
 @pytest.mark.no_cover
 @BOTH
+@settings(max_examples=examples(40, nightly=200))
 @given(message=st.one_of(*FROM_SERVER.values()))
 def test_what_the_server_sends_arrives_as_it_was(encoding: Codec, message: FromServer) -> None:
     assert encoding.decode_server(encoding.encode(message)) == message
 
 
 @pytest.mark.no_cover
+@settings(max_examples=examples(40, nightly=200))
 @given(message=st.one_of(*FROM_CLIENT.values(), *FROM_SERVER.values()))
 def test_both_encodings_carry_the_same_map(message: FromClient | FromServer) -> None:
     assert msgpack.unpackb(MSGPACK.encode(message)) == json.loads(JSON.encode(message))

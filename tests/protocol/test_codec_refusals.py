@@ -32,6 +32,11 @@ from protocol.names import NAME_DESCRIPTION
         ({"type": "resign", "match": 7}, "resign: match is 7: the id of a match, as in its start"),
         ({"type": "resign", "match": "M"}, "resign: match is 'M': the id of a match"),
         ({"type": "resign", "match": "m" * 41}, "resign: match is 'mmm"),
+        ({"type": "hello", "bot": "bot\n"}, r"hello: bot is 'bot\n': "),
+        ({"type": "resign", "match": "m\n"}, r"resign: match is 'm\n': "),
+        ({"type": "ready", "match": "m", "nonce": "0" * 32 + "\n"}, "ready: nonce is '000"),
+        ({"type": "seek", "id": "1", "game": "nim", "opponent": "bot\n"}, r"seek: opponent is 'bot\n': "),
+        ({"type": "hello", "token": ["secret"]}, "hello: token is not text: 16 to 128 characters"),
         ({"type": "hello", "bot": ""}, "hello: bot is '': 1 to 32 letters, digits, "),
         ({"type": "hello", "bot": "my bot"}, f"hello: bot is 'my bot': {NAME_DESCRIPTION}"),
         ({"type": "hello", "bot": "-a"}, "hello: bot is '-a': "),
@@ -87,8 +92,8 @@ def test_a_message_that_is_wrong_is_refused_by_the_name_of_its_field(encoding: C
 
 
 @BOTH
-def test_an_array_may_hold_1024_entries_a_map_128_and_a_string_4096_bytes(encoding: Codec) -> None:
-    for content in ([0] * 1024, {str(i): 0 for i in range(128)}, "s" * 4096, "é" * 2048, nested(6)):
+def test_an_array_may_hold_1024_entries_and_a_map_128(encoding: Codec) -> None:
+    for content in ([0] * 1024, {str(i): 0 for i in range(128)}, nested(6)):
         assert encoding.decode_client(encoding.encode(Move(match="m", ply=0, move=content)))
 
 
@@ -98,39 +103,24 @@ def test_an_array_may_hold_1024_entries_a_map_128_and_a_string_4096_bytes(encodi
     [
         ([0] * 1025, "1025"),
         ({str(i): 0 for i in range(129)}, "129"),
-        ("s" * 4097, "4096 bytes|4097"),
-        ("é" * 2049, "4096 bytes|4098"),
-        ({"é" * 2049: 0}, "4096 bytes|4098"),
         (nested(8), "nested deeper than 8 levels"),
         ({"a": {"b": nested(6)}}, "nested deeper than 8 levels"),
     ],
 )
 def test_one_more_than_a_limit_is_refused(encoding: Codec, content: Any, said: str) -> None:
-    assert any(part in complaint(encoding, move(content)) for part in said.split("|"))
-
-
-@BOTH
-def test_a_client_frame_has_at_most_16_kib(encoding: Codec) -> None:
-    empty = len(frame(encoding, move([""] * 8)))
-    full = (MAX_CLIENT_FRAME_BYTES - empty) // 8
-    assert encoding.decode_client(frame(encoding, move(["s" * (full - 8)] * 8)))
-    assert "at most 16384" in complaint(encoding, move(["s" * 3000] * 8))
+    assert said in complaint(encoding, move(content))
 
 
 def test_a_frame_of_json_is_measured_in_bytes() -> None:
-    text = json.dumps(move(["é" * 2000] * 5), ensure_ascii=False)
-    assert len(text) < MAX_CLIENT_FRAME_BYTES < len(text.encode())
-    with pytest.raises(MalformedMessage, match="at most 16384"):
-        JSON.decode_client(text)
-
-
-def test_a_server_frame_of_json_is_measured_in_bytes() -> None:
-    text = json.dumps(
-        {"type": "error", "code": "c", "message": "é" * (MAX_SERVER_FRAME_BYTES // 2)}, ensure_ascii=False
-    )
-    assert len(text) < MAX_SERVER_FRAME_BYTES < len(text.encode())
-    with pytest.raises(MalformedMessage, match=f"a frame of {len(text.encode())} bytes: at most 1048576"):
-        JSON.decode_server(text)
+    error = {"type": "error", "code": "c", "message": "é" * (MAX_SERVER_FRAME_BYTES // 2)}
+    for message, decode, most in (
+        (move(["é" * 2000] * 5), JSON.decode_client, MAX_CLIENT_FRAME_BYTES),
+        (error, JSON.decode_server, MAX_SERVER_FRAME_BYTES),
+    ):
+        text = json.dumps(message, ensure_ascii=False)
+        assert len(text) < most < len(text.encode())
+        with pytest.raises(MalformedMessage, match=f"^a frame of {len(text.encode())} bytes: at most {most}$"):
+            decode(text)
 
 
 @BOTH
@@ -207,27 +197,6 @@ def test_a_frame_of_exactly_16_kib_is_read_and_one_byte_more_is_not(encoding: Co
     assert encoding.decode_client(frame(encoding, exact))
     exact["move"][1] += "s"
     assert complaint(encoding, exact) == "a frame of 16385 bytes: at most 16384"
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ({"type": "hello", "bot": "bot\n"}, r"hello: bot is 'bot\n': "),
-        ({"type": "resign", "match": "m\n"}, r"resign: match is 'm\n': "),
-        ({"type": "ready", "match": "m", "nonce": "0" * 32 + "\n"}, "ready: nonce is '000"),
-        ({"type": "seek", "id": "1", "game": "nim", "opponent": "bot\n"}, r"seek: opponent is 'bot\n': "),
-    ],
-)
-def test_a_line_break_after_a_name_is_refused(encoding: Codec, value: Any, said: str) -> None:
-    assert complaint(encoding, value).startswith(said)
-
-
-@BOTH
-def test_a_token_is_not_shown_where_it_is_wrong(encoding: Codec) -> None:
-    assert (
-        complaint(encoding, {"type": "hello", "token": ["secret"]}) == "hello: token is not text: 16 to 128 characters"
-    )
 
 
 @BOTH

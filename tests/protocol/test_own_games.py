@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import re
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import pytest
 
 from arena.builtin_bots import make_demo_bots
 from arena.commands.try_bots import TryOptions
-from arena.web.client_wheel import build_client_wheel
 from arena.web.drawings import draw
 from arena.web.room_files import describe_games, is_served, list_room_files
 from bots.client.options import read_command_line
@@ -310,13 +307,6 @@ def test_a_server_refuses_a_setting_that_is_no_file_of_a_game(tmp_path: Path) ->
     missing = call("arena", "serve", "--game", "none.py", "--data", str(tmp_path / "data"))
     assert (missing.code, missing.out) == (2, "")
     assert missing.err.endswith("none.py can't be read: No such file or directory\n")
-
-
-def test_the_clients_wheel_has_what_loads_games_of_files_and_none_of_them(race: Path) -> None:
-    add_game_file(race)
-    names = zipfile.ZipFile(io.BytesIO(build_client_wheel().content)).namelist()
-    assert {"machine/game_discovery.py", "protocol/games/turn_game.py", "protocol/games/wire_game.py"} <= set(names)
-    assert not [name for name in names if "race" in name]
 
 
 def test_the_source_of_a_file_is_told_while_it_is_that_which_was_loaded(race: Path) -> None:

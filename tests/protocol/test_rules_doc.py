@@ -177,12 +177,6 @@ def percent(chance: Any) -> str:
     return f"{float(chance) * 100:.1f}"
 
 
-def test_one_heap_has_no_lost_position_to_deal_unless_takes_are_limited() -> None:
-    with pytest.raises(BadConfig):
-        load_game("nim", {"heaps": 9, "start": "p-position"})
-    assert load_game("nim", {"heaps": 9, "take": [1, 2], "start": "p-position"}).config["heaps"] == [9]
-
-
 def test_how_rare_lost_positions_may_be_is_as_the_document_says() -> None:
     assert f"more than {MAX_MEAN_DEAL_BYTES} bytes of dice on average" in " ".join(SECTIONS["nim"].split())
     load_game("nim", {"heaps": [250, 250], "start": "p-position"}).check_cost()

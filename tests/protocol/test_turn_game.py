@@ -15,7 +15,6 @@ from msgspec import Meta
 from example_games import CONNECT_FOUR, EXAMPLES, ONE_CARD, PIG, TWENTY_ONE
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
-from protocol.games import load_game
 from protocol.games.base import NO_DICE, Game
 from protocol.games.turn_game import CHANCE, RulesError, TurnGame, choice, integer
 from protocol.messages import Event
@@ -243,6 +242,7 @@ def wrong(**methods: Any) -> ContractChecker:
         ({"draw": lambda self, state: "x" * 81}, "draw_board", "a line has 81 columns: at most 80"),
         ({"draw": lambda self, state: ""}, "draw_board", "the drawing is empty"),
         ({"notation": lambda self, move: "?"}, "parse_move", r"'\?' is not read as a move"),
+        ({"notation": lambda self, move: "a\nb"}, "notation", r"the notation of .* is empty or unprintable"),
         (
             {"turn": lambda self, state: 0, "play": lambda self, state, move: state},
             "to_move",
@@ -371,16 +371,6 @@ def test_a_state_whose_ply_is_no_number_is_refused() -> None:
     game = load(CONNECT_FOUR)
     with pytest.raises(TypeError, match="ply is 'x': it is an integer"):
         game.decode_state({"columns": ["", "", "", "", "", "", ""], "last": None, "to_move": 0, "ply": "x"})
-
-
-def test_a_round_of_several_seats_keeps_the_contract() -> None:
-    played = ContractChecker(load_game("dilemma", {"rounds": 3})).check_game(1)
-    assert len(played.states) == 4
-
-
-def test_a_notation_of_two_lines_is_found() -> None:
-    with pytest.raises(ContractBroken, match=r"the notation of .* is empty or unprintable"):
-        wrong(notation=lambda self, move: "a\nb").check_game(0)
 
 
 def test_a_refusal_that_is_no_refusal_is_found() -> None:

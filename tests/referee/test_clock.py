@@ -18,9 +18,8 @@ def started(bank_ms: int = 60_000, increment_ms: int = 0, seat: int = 0) -> Time
 
 def test_a_move_costs_its_time_and_earns_the_increment() -> None:
     clock = TimeBanks.new(2, 60_000, 500).start(1, 10).press(1, 13)
-    assert clock.banks_s == (60, 57.5)
-    assert clock.running == {}
-    assert clock.deadline is None
+    assert clock == TimeBanks((60, 57.5), 0.5, 600, (0, 0))
+    assert (clock.running, clock.deadline) == ({}, None)
 
 
 def test_a_running_clock_ends_when_its_bank_does() -> None:
@@ -30,6 +29,13 @@ def test_a_running_clock_ends_when_its_bank_does() -> None:
     assert clock.seconds_left(1, 69) == 60
     assert clock.seconds_left(0, 80) == 0
     assert clock.milliseconds_left(69.9996) == [0, 60000]
+
+
+@pytest.mark.parametrize("now", [13, 80])
+def test_a_clock_is_shown_in_milliseconds_that_are_really_left(now: float) -> None:
+    clock = TimeBanks((60.0009, 60), 0, 600, (0, 0)).start(0, 10)
+    assert clock.milliseconds_left(now) == [max(0, 60_000 - 1000 * (int(now) - 10)), 60_000]
+    assert TimeBanks.new(3, 60_000, 500).start(1, 10).milliseconds_left(12.25) == [60_000, 57_750, 60_000]
 
 
 def test_banks_that_were_shown_are_shown_again() -> None:
@@ -125,7 +131,9 @@ def test_a_clock_at_rest_is_not_pressed_stopped_or_delayed() -> None:
 
 
 def test_a_stopped_clock_has_taken_the_time_and_given_no_increment() -> None:
-    assert TimeBanks.new(2, 60_000, 500).start(0, 10).stop(14).banks_s == (56, 60)
+    stopped = TimeBanks.new(2, 60_000, 500).start(0, 10).stop(14)
+    assert (stopped.banks_s, stopped.running, stopped.deadline) == ((56, 60), {}, None)
+    assert stopped.seconds_left(0, 99) == 56
 
 
 def test_a_turn_that_was_written_late_began_when_it_was_written() -> None:

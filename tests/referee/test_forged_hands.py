@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 import pytest
 
-from arena.replay.verify import verify_record
 from protocol.digest import make_salt, next_digest
-from protocol.errors import BadRecord
+from record_rows import Change, Rows, one_more, plies_of, put, refusal, rows_of
 from referee import record_reader
 from referee.effects import MoveReceived
 from referee.replay import replay
 from referee_table import Table
-
-Rows = list[dict[str, Any]]
 
 
 def rounds() -> Table:
@@ -36,24 +32,6 @@ def hands() -> Table:
     return table
 
 
-def rows_of(table: Table) -> Rows:
-    return [json.loads(line) for line in record_reader.unpack(table.packed(), "m-1").splitlines()]
-
-
-def bytes_of(rows: Rows) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-
-
-def refusal(rows: Rows) -> str:
-    with pytest.raises(BadRecord) as caught:
-        verify_record(record_reader.read_record(bytes_of(rows), "m-1.jsonl.gz"))
-    return str(caught.value)
-
-
-def plies_of(rows: Rows) -> Rows:
-    return [row for row in rows if row["type"] == "ply"]
-
-
 def sealed_of(rows: Rows, ply: int) -> Rows:
     return [row for row in rows if row["type"] == "sealed" and row["ply"] == ply]
 
@@ -70,23 +48,6 @@ def change_a_move_everywhere(rows: Rows) -> None:
     plies_of(rows)[2]["event"]["moves"][sealed["seat"]] = sealed["move"]
 
 
-def flip_the_coin_of_noise(rows: Rows) -> None:
-    played = plies_of(rows)[3]["event"]["result"]["played"]
-    played[0] = 1 - played[0]
-
-
-def alter_payoffs(rows: Rows) -> None:
-    plies_of(rows)[4]["event"]["result"]["payoffs"][0] += 1
-
-
-def add_a_departure(rows: Rows) -> None:
-    plies_of(rows)[1]["event"]["out"] = "resigned"
-
-
-def forget_a_sealed_move(rows: Rows) -> None:
-    rows.remove(sealed_of(rows, 1)[0])
-
-
 def repeat_a_sealed_move(rows: Rows) -> None:
     again = sealed_of(rows, 1)[0]
     rows.insert(rows.index(again), again)
@@ -98,27 +59,33 @@ def seal_after_the_round(rows: Rows) -> None:
     rows.insert(rows.index(plies_of(rows)[1]) + 1, late)
 
 
-ROUNDS: list[tuple[Callable[[Rows], None], str]] = [
-    (change_a_sealed_move, "m-1: ply 2: moves should be "),
-    (change_a_move_everywhere, "m-1: ply 2: "),
-    (flip_the_coin_of_noise, "m-1: ply 3: result should be "),
-    (alter_payoffs, "m-1: ply 4: result should be "),
-    (add_a_departure, "m-1: ply 1: out should be None, the record says resigned"),
-    (forget_a_sealed_move, "m-1: ply 1: the round is incomplete: seat 1 has not moved"),
-    (repeat_a_sealed_move, "m-1: ply 1: seat 1 moves twice in one round"),
-    (seal_after_the_round, "m-1: ply 1: the round is incomplete: seat 0 has not moved"),
-]
+ROUNDS: dict[str, tuple[Change, str]] = {
+    "a sealed move": (change_a_sealed_move, "m-1: ply 2: moves should be "),
+    "a move everywhere": (change_a_move_everywhere, "m-1: ply 2: "),
+    "a coin of noise": (put("ply 3 event result played 0", lambda choice: 1 - choice), "m-1: ply 3: result should be "),
+    "payoffs": (put("ply 4 event result payoffs 0", one_more), "m-1: ply 4: result should be "),
+    "a departure": (
+        lambda rows: plies_of(rows)[1]["event"].update(out="resigned"),
+        "m-1: ply 1: out should be None, the record says resigned",
+    ),
+    "a move forgotten": (
+        lambda rows: rows.remove(sealed_of(rows, 1)[0]),
+        "m-1: ply 1: the round is incomplete: seat 1 has not moved",
+    ),
+    "a move repeated": (repeat_a_sealed_move, "m-1: ply 1: seat 1 moves twice in one round"),
+    "a move too late": (seal_after_the_round, "m-1: ply 1: the round is incomplete: seat 0 has not moved"),
+}
 
 
-@pytest.mark.parametrize(("change", "said"), ROUNDS, ids=[change.__name__ for change, _ in ROUNDS])
-def test_a_round_that_was_otherwise_is_refused_naming_its_ply(change: Callable[[Rows], None], said: str) -> None:
-    rows = rows_of(rounds())
+@pytest.mark.parametrize(("change", "said"), ROUNDS.values(), ids=ROUNDS)
+def test_a_round_that_was_otherwise_is_refused_naming_its_ply(change: Change, said: str) -> None:
+    rows = rows_of(rounds().packed())
     change(rows)
     assert refusal(rows).startswith(said)
 
 
 def test_a_hand_exchanged_is_refused_naming_its_ply() -> None:
-    rows = rows_of(hands())
+    rows = rows_of(hands().packed())
     for row in plies_of(rows):
         move = row["event"].get("move") or {}
         for name, card in (("cards", None), ("public", move.get("public"))):
@@ -140,7 +107,7 @@ def test_a_digest_without_its_own_salt_is_refused_naming_its_ply(table: Callable
     reused = b"" if forged == "none" else make_salt(last.key, courses[-3].digest)
     event = [line.event for line in record.lines if hasattr(line, "event")][-1]
     assert next_digest(before.digest + make_salt(last.key, before.digest), event, last.encoded_state) == last.digest
-    rows = [json.loads(line) for line in record_reader.unpack(packed, "m-1").splitlines()]
+    rows = rows_of(packed)
     digest = next_digest(before.digest + reused, event, last.encoded_state).hex()
     plies_of(rows)[-1]["digest"] = rows[-1]["digest"] = digest
     assert refusal(rows).startswith(f"m-1: ply {event.ply}: the digest does not follow")

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from arena.replay.verify import verify_record
-from protocol.messages import Error, Rejected, Start, Turn
+from protocol.messages import Rejected, Start, Turn
 from protocol.pools import people_pool
-from referee import messages
 from referee.effects import (
     Abort,
     DeadlineReached,
@@ -26,27 +25,12 @@ from referee.effects import (
     SendToWatchers,
     WriteLine,
 )
-from referee.match import Match, MatchTimeouts
+from referee.match import Match
 from referee.record import Ply, Strike
 from referee.state import Phase
 from referee_table import A_MOVE, NONCES, Table, ended, header
 
 # Before the first turn
-
-
-def test_every_seat_is_told_the_start_with_its_seat_and_the_same_commitment() -> None:
-    table = Table()
-    table.open()
-    for seat in table.seats:
-        start = table.last(seat)
-        assert isinstance(start, Start)
-        assert start.seat == seat
-        assert start.commitment == table.header.commitment
-        assert (start.clock.bank_ms, start.clock.increment_ms) == (60000, 500)
-        assert not start.resumed
-    assert table.shown == [table.match.start_message()]
-    assert table.shown[0].seat is None
-    assert table.deadline == table.now + MatchTimeouts().ready_timeout_s
 
 
 def test_each_seek_is_answered_by_the_start_that_carries_its_id() -> None:
@@ -256,17 +240,6 @@ def test_a_follower_gets_every_turn_and_legal_only_for_its_own() -> None:
     assert [event.ply for event in after.events] == [0]
 
 
-def test_watchers_get_every_turn_without_legal_and_nonces() -> None:
-    table = Table()
-    table.match.set_watched(is_watched=True)
-    table.begin()
-    table.play(A_MOVE)
-    turns = [message for message in table.shown if isinstance(message, Turn)]
-    assert [turn.ply for turn in turns] == [0, 1]
-    assert all(turn.legal is None and turn.nonces is None for turn in turns)
-    assert [event.ply for event in turns[1].events] == [0]
-
-
 def test_nothing_is_shown_while_nobody_watches() -> None:
     table = Table().begin()
     assert not [effect for effect in table.play(A_MOVE) if isinstance(effect, SendToWatchers)]
@@ -285,21 +258,6 @@ def test_a_late_watcher_sees_the_current_turn_with_all_events_and_nothing_outsid
     assert view.clock == [58500, 59500]
     table.send(Resignation(0))
     assert table.match.spectator_turn(table.now) is None
-
-
-def test_of_more_events_than_a_frame_may_hold_the_last_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Table("nim", {"heaps": [300]}).begin()
-    for _ in range(200):
-        table.play({"heap": 0, "take": 1})
-    whole = table.match.spectator_turn(table.now)
-    assert whole is not None
-    assert whole.events == table.match.standing.events
-    monkeypatch.setattr(messages, "MAX_EVENT_BYTES", len(msgspec.json.encode(whole.events[-100:])))
-    view = table.match.spectator_turn(table.now)
-    assert view is not None
-    assert len(view.events) >= 100
-    assert view.events == table.match.standing.events[-len(view.events) :]
-    assert len(msgspec.json.encode(view.events)) <= 1.1 * messages.MAX_EVENT_BYTES
 
 
 @pytest.mark.parametrize(
@@ -331,16 +289,6 @@ def test_the_clock_goes_on_after_a_bad_move_and_a_good_one_follows() -> None:
     table.play(None, after=2)
     table.play(A_MOVE, after=3)
     assert table.last(1).clock == [55500, 60000]
-
-
-def test_strikes_count_over_the_whole_match() -> None:
-    table = Table().begin()
-    for _ in range(2):
-        table.play(None)
-        table.play(A_MOVE)
-        table.play(A_MOVE)
-    table.play(None)
-    assert ended(table) == ["illegal", "win"]
 
 
 def test_an_identical_repeat_of_an_accepted_move_is_ignored() -> None:
@@ -377,18 +325,6 @@ def test_a_rejected_move_of_no_one_is_told_to_that_seat_alone() -> None:
     table.send(MoveReceived(1, 0, A_MOVE))
     assert isinstance(table.last(1), Rejected)
     assert table.told[0] == before
-
-
-def test_a_bad_info_gets_an_error_and_the_move_stands() -> None:
-    table = Table().begin()
-    table.play(A_MOVE, info={"note": "x" * 257})
-    error = table.last(0)
-    assert isinstance(error, Error)
-    assert error.code == "bad_message"
-    assert "note" in error.message
-    assert "the move at ply 0 counts" in error.message
-    assert table.ply == 1
-    assert table.lines[-1].info is None
 
 
 def test_a_good_info_is_kept_in_the_record() -> None:

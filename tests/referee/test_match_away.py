@@ -17,12 +17,6 @@ def table_of(game: str = "nim") -> Table:
     return Table(game, bank=600, away=60).begin()
 
 
-def copy_of(table: Table) -> Table:
-    other = Table(header=table.header)
-    other.now = 1000.0
-    return other.resume(table.lines)
-
-
 @pytest.mark.parametrize("seat", [0, 1], ids=["whose turn it is", "whose turn it is not"])
 def test_a_seat_that_is_away_for_too_long_loses_by_disconnected(seat: int) -> None:
     table = table_of()
@@ -95,7 +89,7 @@ def test_time_for_which_a_match_is_held_is_no_absence() -> None:
 def test_after_a_restart_absences_are_counted_from_it_and_nobody_is_out_before_the_time_to_return() -> None:
     table = table_of()
     table.send(Disconnect(0), after=5)
-    again = copy_of(table)
+    again = table.restarted(now=1000.0)
     assert again.deadline == 1000 + MatchTimeouts().return_timeout_s
     again.send(Reconnect(1), after=10)
     again.expire()
@@ -111,7 +105,7 @@ def test_of_more_than_two_seats_the_others_play_on() -> None:
     assert table.match.standing.phase is Phase.PLAYING
     assert table.released == [2]
     assert table.deadline == 700
-    assert copy_of(table).match.standing.current_course.dropped_out == {2: "disconnected"}
+    assert table.restarted(now=1000.0).match.standing.current_course.dropped_out == {2: "disconnected"}
 
 
 def test_without_a_bound_a_seat_may_be_away_as_long_as_its_clock_lasts() -> None:

@@ -47,14 +47,6 @@ def test_a_seat_that_came_back_in_time_and_still_thinks_too_long_loses_by_timeou
     assert ended(table) == ["timeout", "win"]
 
 
-def test_a_seat_may_be_away_while_the_other_thinks() -> None:
-    table = Table(bank=10).begin()
-    table.send(Disconnect(1))
-    table.play(A_MOVE, after=5)
-    assert table.match.standing.phase is Phase.PLAYING
-    assert table.deadline == 115
-
-
 def test_a_move_that_nobody_knows_the_arrival_of_counts_until_the_time_is_declared_up() -> None:
     table = Table(bank=10).begin()
     table.play(A_MOVE, after=11)
@@ -133,7 +125,7 @@ def test_what_was_given_back_before_a_restart_is_not_given_again() -> None:
     table.send(Resignation(1))
     table.play({"take": 1}, after=3, waited_s=0.125)
     table.play({"take": 1}, after=3, waited_s=9.0)
-    again = Table(header=table.header).resume(table.lines)
+    again = table.restarted(now=100.0)
     assert again.match.standing.clock.compensated_ms == (375, 0, 600)
     assert again.banks() == table.banks()
     for seat in (0, 2):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from protocol.messages import End, Start, Turn
 from referee.effects import Abort, Disconnect, Forfeit, MoveReceived, Reconnect, Resignation, SeatReady
-from referee.state import Phase
-from referee_table import A_MOVE, Dibs, Table, ended
+from referee_table import A_MOVE, Table, ended
 
 pytestmark = pytest.mark.usefixtures("dibs")
 
@@ -46,6 +43,11 @@ def test_a_seat_that_comes_back_on_its_turn_is_told_everything_since_its_last_ac
     assert [event.ply for event in turn.events] == [0, 1]
     assert turn.legal
     assert turn.clock == [57500, 60500]
+    table.play(A_MOVE)
+    for _ in range(2):
+        table.send(Disconnect(1))
+        table.send(Reconnect(1))
+        assert [event.ply for event in table.last(1).events] == [1, 2]
 
 
 def test_a_seat_that_comes_back_on_the_others_turn_is_told_the_start_alone() -> None:
@@ -80,42 +82,6 @@ def test_a_match_can_be_called_off_at_any_time(plies: int | None) -> None:
     assert not result.rated
     assert [seat.rank for seat in result.seats] == [1, 1]
     assert result.plies == (plies or 0)
-
-
-def test_what_was_not_recorded_is_taken_back_when_the_match_is_called_off() -> None:
-    table = Table("nim", {"heaps": [1, 1]}).begin()
-    table.play({"heap": 0, "take": 1})
-    table.now += 1
-    table.match.receive(MoveReceived(1, 1, {"heap": 1, "take": 1}), table.now)  # and its effects are lost
-    assert table.match.standing.phase is Phase.OVER
-    table.send(Abort(undo_last_event=True))
-    assert ended(table) == ["void", "void"]
-    assert table.match.result("x").plies == 1
-    assert [event.ply for event in table.match.end_message(1).events] == []
-
-
-def test_a_beginning_that_was_not_recorded_is_taken_back_too() -> None:
-    table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"})
-    table.open()
-    table.send(SeatReady(0, b""))
-    table.match.receive(SeatReady(1, b""), table.now)
-    table.send(Abort(undo_last_event=True))
-    assert ended(table) == ["void", "void"]
-    assert table.match.result("x").plies == 0
-    assert table.match.end_message(0).events == []
-
-
-def test_rules_that_fail_at_the_very_end_leave_the_match_going_to_be_voided(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Table("dibs", {"sticks": [1]}).begin()
-
-    def fail(self: Any, state: Any) -> Any:
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr(Dibs, "ranks", fail)
-    with pytest.raises(RuntimeError):
-        table.play({"take": 1})
-    table.send(Abort(undo_last_event=True))
-    assert ended(table) == ["void"] * 3
 
 
 # More than two seats

@@ -24,22 +24,10 @@ from referee_table import A_MOVE, NONCES, Table, ended
 pytestmark = pytest.mark.usefixtures("dibs")
 
 
-def copy_of(table: Table, cut: int | None = None) -> Table:
-    other = Table(header=table.header)
-    other.now = 500.0
-    return other.resume(table.lines[:cut])
-
-
-def all_back(table: Table) -> Table:
-    for seat in table.seats:
-        table.send(Reconnect(seat))
-    return table
-
-
 def test_after_a_restart_clocks_stand_still_until_every_seat_is_back() -> None:
     table = Table(bank=10).begin()
     table.play(A_MOVE, after=2)
-    again = copy_of(table)
+    again = table.restarted(now=500.0)
     assert again.deadline == 500 + MatchTimeouts().return_timeout_s
     again.send(Reconnect(1), after=20)
     assert again.last(1).clock == [8500, 10000]
@@ -51,7 +39,7 @@ def test_after_a_restart_clocks_stand_still_until_every_seat_is_back() -> None:
 
 def test_after_a_restart_a_seat_that_is_back_may_move_before_the_others_are() -> None:
     table = Table(bank=10).begin()
-    again = copy_of(table)
+    again = table.restarted(now=500.0)
     again.send(Reconnect(0), after=5)
     again.play(A_MOVE, after=3)
     assert again.lines[-1].clock == [10500, 10000]
@@ -62,7 +50,7 @@ def test_after_a_restart_a_seat_that_is_back_may_move_before_the_others_are() ->
 
 
 def test_after_a_restart_with_one_seat_back_the_clocks_run_in_the_end() -> None:
-    again = copy_of(Table(bank=10).begin())
+    again = Table(bank=10).begin().restarted(now=500.0)
     again.send(Reconnect(1))
     again.expire()
     assert again.deadline == 540
@@ -71,7 +59,7 @@ def test_after_a_restart_with_one_seat_back_the_clocks_run_in_the_end() -> None:
 
 
 def test_after_a_restart_a_seat_that_came_and_went_is_waited_for() -> None:
-    again = copy_of(Table(bank=10).begin())
+    again = Table(bank=10).begin().restarted(now=500.0)
     again.send(Reconnect(0))
     again.send(Disconnect(0))
     again.send(Reconnect(1))
@@ -84,7 +72,7 @@ def test_after_a_restart_a_seat_that_came_and_went_is_waited_for() -> None:
 def test_after_a_restart_with_no_seat_back_the_match_is_void() -> None:
     table = Table(rated=True).begin()
     table.play(A_MOVE)
-    again = copy_of(table)
+    again = table.restarted(now=500.0)
     again.send(DeadlineReached(), after=29)
     assert again.deadline == 530
     again.expire()
@@ -95,9 +83,9 @@ def test_after_a_restart_before_the_match_began_there_is_time_to_be_ready_again(
     table = Table()
     table.open()
     table.send(SeatReady(0, b""))
-    again = copy_of(table)
+    again = table.restarted(now=500.0)
     assert again.match.standing.phase is Phase.WAITING
-    all_back(again)
+    again.return_all()
     again.send(SeatReady(0, NONCES[0]))
     again.send(SeatReady(1, b""))
     assert again.last(0).nonces == [NONCES[0].hex(), ""]
@@ -106,7 +94,7 @@ def test_after_a_restart_before_the_match_began_there_is_time_to_be_ready_again(
 
 def test_after_a_restart_a_seat_may_resign_while_clocks_stand_still() -> None:
     table = Table("dibs", bank=10).begin()
-    again = copy_of(table)
+    again = table.restarted(now=500.0)
     again.send(Reconnect(0))
     again.send(Reconnect(1))
     again.send(Resignation(0))
@@ -117,7 +105,7 @@ def test_after_a_restart_a_seat_may_resign_while_clocks_stand_still() -> None:
 
 
 def test_after_a_restart_the_one_seat_that_is_missing_may_drop_out_and_the_clocks_run() -> None:
-    again = copy_of(Table("dibs", bank=10).begin())
+    again = Table("dibs", bank=10).begin().restarted(now=500.0)
     again.send(Reconnect(0))
     again.send(Reconnect(1))
     again.send(Forfeit(2), after=1)
@@ -130,7 +118,7 @@ def test_after_a_restart_a_seat_that_had_dropped_out_is_free(void: bool) -> None
     table.send(Resignation(1))
     if void:
         table.send(Abort())
-    assert copy_of(table).released == [1]
+    assert table.restarted(now=500.0).released == [1]
 
 
 @pytest.mark.parametrize("reason", ["resigned", "no_show", "illegal", "void", "played"])
@@ -151,7 +139,7 @@ def test_a_match_that_was_over_in_the_journal_finishes_at_once(reason: str) -> N
                 table.play(None)
         else:
             table.finish_at_random()
-    again = copy_of(table)
+    again = table.restarted(now=500.0)
     assert ended(again) == ended(table)
     assert again.match.result("x") == table.match.result("x")
     assert again.released == table.released
@@ -167,7 +155,7 @@ def test_what_a_crash_cut_off_in_the_middle_of_a_beginning_is_done_after_the_res
     begun = next(at for at, line in enumerate(table.lines) if isinstance(line, Begun))
     assert len(table.lines) > begun + 2
     for cut in range(begun + 1, len(table.lines) + 1):
-        again = copy_of(table, cut)
+        again = table.restarted(cut, now=500.0)
         assert again.lines == table.lines
         assert ended(again) == ended(table)
         assert again.match.result("x") == table.match.result("x")
@@ -177,7 +165,7 @@ def test_a_third_strike_whose_loss_a_crash_cut_off_loses_after_the_restart() -> 
     table = Table().begin()
     for _ in range(3):
         table.play(None)
-    again = copy_of(table, -1)
+    again = table.restarted(-1, now=500.0)
     assert again.lines == table.lines
     assert ended(again) == ["illegal", "win"]
 
@@ -186,7 +174,7 @@ def test_a_restart_between_a_strike_and_the_next_event_leaves_the_record_as_it_w
     whole = Table("dibs").begin()
     whole.play(A_MOVE)
     whole.play(None)
-    again = all_back(copy_of(whole))
+    again = whole.restarted(now=500.0).return_all()
     for table in (whole, again):
         table.play(A_MOVE)
     assert again.lines[-1].event == whole.lines[-1].event
@@ -200,7 +188,7 @@ def test_a_voided_match_is_void_after_the_restart_though_it_could_not_be_stored(
     table.play(table.last(0).legal[0])
     table.send(Abort())
     assert isinstance(table.lines[-1], Void)
-    again = copy_of(table)
+    again = table.restarted(now=500.0)
     assert ended(again) == ["void", "void"]
     assert again.match.result("x").digest == table.match.result("x").digest
 

@@ -22,11 +22,6 @@ from referee_table import A_MOVE, Table, ended
 BAD = {"heap": 0, "take": 9}
 
 
-def resumed(table: Table) -> Table:
-    again = Table(header=table.header)
-    return again.resume(table.lines)
-
-
 def test_strikes_of_one_seat_are_not_the_others() -> None:
     table = Table().begin()
     table.play(BAD)
@@ -54,11 +49,10 @@ def test_every_follower_is_told_every_turn() -> None:
 
 
 def test_two_that_are_away_are_both_waited_for_after_a_restart() -> None:
-    again = resumed(Table(bank=10).begin())
-    for seat in again.seats:
-        again.send(Reconnect(seat))
+    again = Table(bank=10).begin().restarted(now=100.0)
+    again.return_all()
     assert again.deadline == again.now + 10
-    again = resumed(Table(bank=10).begin())
+    again = Table(bank=10).begin().restarted(now=100.0)
     again.send(Disconnect(0))
     again.send(Reconnect(1))
     assert again.deadline == 100 + MatchTimeouts().return_timeout_s
@@ -68,7 +62,7 @@ def test_two_that_are_away_are_both_waited_for_after_a_restart() -> None:
 
 
 def test_who_comes_back_last_after_a_restart_is_told_the_start_before_the_clock_runs() -> None:
-    again = resumed(Table(bank=10).begin())
+    again = Table(bank=10).begin().restarted(now=100.0)
     again.send(Reconnect(1))
     effects = again.send(Reconnect(0))
     told = [effect.message for effect in effects if isinstance(effect, SendToSeat)]
@@ -97,29 +91,16 @@ def test_who_comes_back_when_all_is_over_is_told_no_turn() -> None:
 def test_a_move_accepted_before_a_restart_is_no_news_after_it() -> None:
     table = Table().begin()
     table.play(A_MOVE)
-    again = resumed(table)
+    again = table.restarted(now=100.0)
     assert again.send(MoveReceived(0, 0, A_MOVE)) == []
 
 
 def test_a_deal_is_no_move_of_a_seat_after_a_restart() -> None:
-    again = resumed(Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin())
+    again = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin().restarted(now=100.0)
     assert len(again.match.standing.events) == 1
     assert again.match.standing.find_accepted_move(0, 0) is None
     again.send(Reconnect(0))
     assert again.last(0).nonces is not None, "it has not moved yet"
-
-
-def test_who_comes_back_is_told_what_happened_since_its_own_last_move() -> None:
-    table = Table().begin()
-    table.send(Disconnect(1))
-    table.play(A_MOVE)
-    table.send(Reconnect(1))
-    assert [event.ply for event in table.last(1).events] == [0]
-    table.play(A_MOVE)
-    table.play(A_MOVE)
-    table.send(Disconnect(1))
-    table.send(Reconnect(1))
-    assert [event.ply for event in table.last(1).events] == [1, 2]
 
 
 @pytest.mark.usefixtures("dibs")
@@ -148,7 +129,7 @@ def test_who_has_not_come_back_after_a_restart_is_told_what_followed_its_last_mo
     table = Table().begin()
     for _ in range(3):
         table.play(A_MOVE)
-    again = resumed(table)
+    again = table.restarted(now=100.0)
     again.send(Reconnect(1))
     again.play(A_MOVE)
     assert [event.ply for event in again.last(0).events] == [2, 3]

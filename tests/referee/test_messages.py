@@ -10,6 +10,7 @@ from arena.ratings.rating_system import RatingStanding
 from protocol.messages import Clock, End, Error, Event, ListedMatch, Outcome, Player, Rejected, Start, Turn
 from referee import messages
 from referee.effects import Forfeit, MoveReceived, Reconnect, Resignation, SendToWatchers
+from referee.match import MatchTimeouts
 from referee.record import Secret
 from referee_table import A_MOVE, NONCES, SEED, Table, header
 
@@ -33,8 +34,10 @@ def test_a_start_says_what_is_played_by_whom_and_on_what_terms(seat: int | None)
         rated=True,
         resumed=False,
     )
-    assert table.match.start_message(seat) == start
     assert messages.make_start(table.header, table.match.game, SEATS, seat) == start
+    table.open()
+    assert (table.shown if seat is None else table.told[seat]) == [start]
+    assert table.deadline == table.now + MatchTimeouts().ready_timeout_s
     assert table.match.start_message(seat, resumed=True) == msgspec.structs.replace(start, resumed=True)
 
 
@@ -148,13 +151,15 @@ def test_a_wrong_move_is_told_with_the_strikes_and_the_time_that_are_left() -> N
     assert table.last(0) == rejected
 
 
-def test_a_bad_info_is_told_with_its_match() -> None:
+def test_a_bad_info_is_told_with_its_match_and_the_move_stands() -> None:
     table = Table().begin()
     table.play(A_MOVE, info={"note": 7})
     error = table.last(0)
     assert isinstance(error, Error)
     assert (error.code, error.ref, error.fatal) == ("bad_message", "m-1", False)
+    assert error.message.startswith("info: note is 7: ")
     assert error.message.endswith("; the move at ply 0 counts")
+    assert (table.ply, table.lines[-1].info) == (1, None)
 
 
 def test_the_last_events_that_fit_are_told_to_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +183,7 @@ def test_a_seat_that_comes_back_is_told_its_own_start() -> None:
     assert table.last(1) == table.match.start_message(1, resumed=True)
 
 
-def test_watchers_are_told_each_event_once() -> None:
+def test_watchers_are_told_each_event_once_without_legal_moves_and_nonces() -> None:
     table = Table()
     table.match.set_watched(is_watched=True)
     table.begin()
@@ -187,6 +192,7 @@ def test_watchers_are_told_each_event_once() -> None:
         (shown,) = [effect.message for effect in effects if isinstance(effect, SendToWatchers)]
         assert isinstance(shown, Turn)
         assert shown.events == table.match.standing.events[-1:]
+        assert (shown.legal, shown.nonces) == (None, None)
         assert (shown.match, shown.clock) == ("m-1", table.banks())
 
 

@@ -51,7 +51,7 @@ def test_what_bots_said_before_a_restart_counts(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(state, "MAX_INFO_BYTES", 2 * SIZE)
     table = Table().begin()
     table.play(A_MOVE, info=INFO)
-    again = Table(header=table.header).resume(table.lines)
+    again = table.restarted()
     again.play(A_MOVE, info=INFO)
     again.play(A_MOVE, info=INFO)
     assert [line.info is not None for line in again.lines[-3:]] == [True, True, False]

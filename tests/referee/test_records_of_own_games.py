@@ -13,13 +13,14 @@ from arena.replay.match_document import make_document
 from arena.replay.verify import OtherRulesDiffer, Verification, verify_record
 from example_games import PIG
 from measuring.luck import luck_of
-from own_game_records import DIGEST, MATCHES, RULES, Row, Rows, bytes_of, known, play_on, rows_of, table_of
+from own_game_records import DIGEST, MATCHES, RULES, known, play_on, table_of
 from protocol.dice import Dice, commitment
 from protocol.digest import first_digest, next_digest, result_digest
 from protocol.errors import BadRecord, MissingRules, RulesFault
 from protocol.games import game_class
 from protocol.games.turn_game import draw_outcome
 from protocol.messages import CHANCE, Event, RulesStamp, Turn
+from record_rows import Row, Rows, bytes_of, refusal, rows_of
 from referee import match, record_reader
 from referee.effects import Abort, Reconnect, Resignation
 from referee.match import OversizedStates
@@ -35,13 +36,6 @@ def record_of(rows: Rows) -> Record:
 
 def verified(rows: Rows) -> Verification:
     return verify_record(record_of(rows))
-
-
-def refusal(rows: Rows) -> str:
-    with pytest.raises(BadRecord) as caught:
-        verified(rows)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from arena.replay.verify import verify_record
-from commands import call
 from protocol.errors import BadRecord, RulesFault
 from protocol.games import game_class, load_game
 from protocol.reasons import VOID
@@ -235,31 +234,6 @@ def test_a_seat_that_left_and_is_to_move_all_the_same_voids_the_match(
     table.send(Forfeit(0))
     table.expire()
     assert void(table) == "the rules of dibs failed: seat 0 is to move, although it left the match"
-
-
-def test_cards_that_the_legal_moves_give_away_are_found_by_the_check(tmp_path: Path) -> None:
-    source = (
-        (
-            "class Count(NamedTuple):\n    number: int = 0\n",
-            "class Count(NamedTuple):\n    number: int = 0\n    card: int | None = 0\n    is_dealt: bool = False\n",
-        ),
-        ("    name =", "    hidden = True\n    name ="),
-        (TURN, "return CHANCE if not state.is_dealt else None if state.number >= 5 else state.seat"),
-        ("return [1, 2]", "return [1, 2][state.card:]"),
-        (PLAY, "return state._replace(number=state.number + move, seat=1 - state.seat)"),
-        (
-            "    def draw(",
-            "    def chances(self, state):\n        return [(1, Count(0, card, True)) for card in (0, 1)]\n\n"
-            "    def seen(self, state, seat):\n        return state._replace(card=None)\n\n    def draw(",
-        ),
-    )
-    file = write_game(tmp_path, *source)
-    with brought(file):
-        checked = call("arena", "game", "check", str(file), "--games", "20")
-    assert checked.code == 1
-    assert checked.err.count("\n") == 1
-    assert "counting.py, line" in checked.err
-    assert "saw" in checked.err
 
 
 def test_a_file_that_is_edited_under_play_stays_as_it_was_loaded(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ def test_the_wheel_has_the_modules_that_a_bot_imports_and_no_other() -> None:
         if name.endswith(".py")
     }
     assert found == own - {""}
+    assert {"machine.game_discovery", "protocol.games.turn_game", "protocol.games.wire_game"} <= found, "by name alone"
     others = {name.partition(".")[0] for name in needed - own} - sys.stdlib_module_names
     assert others == {*REQUIREMENTS, "uvloop"}  # which it does without
 

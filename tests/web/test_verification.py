@@ -22,10 +22,11 @@ from golden import make
 from golden.make import Golden
 from independent_client import canonical
 from node import answering, copy_page_modules
-from own_game_records import MATCHES, bytes_of
+from own_game_records import MATCHES
 from programs import program
 from protocol.dice import match_key
 from protocol.games import load_game
+from record_rows import bytes_of
 from referee import record_reader
 from referee.effects import Abort, Resignation
 from referee_table import Table

@@ -38,7 +38,7 @@ export default ({ demand, demandFields, ranksOf, replaced }, game) => {
     function after(before, { seat, move, result }) {
       const ply = before.ply + 1;
       if (seat < 0) return { ...before, ...move, to_move: first(before), ply };
-      if (result) return toldOver(before, result, ply);
+      if (result) return nextHand(before, result, ply);
       const bets = [...before.bets.slice(0, -1), before.bets.at(-1) + LETTERS[move.do]];
       const more = move.do === "bet" || move.do === "raise" ? stakes[bets.length - 1] : 0;
       const paid = replaced(before.paid, seat, Math.max(...before.paid) + more);
@@ -46,22 +46,10 @@ export default ({ demand, demandFields, ranksOf, replaced }, game) => {
       return { ...before, bets: isClosed ? [...bets, ""] : bets, paid, to_move: isClosed ? -1 : 1 - seat, ply };
     }
 
-    /** Return the state before the deal of the next hand, from the told result of this one. */
-    function toldOver({ hand, chips }, { won, chips: lost }, ply) {
+    /** Return the state before the deal of the next hand, after this one had a result. */
+    function nextHand({ hand, chips }, { won, chips: lost }, ply) {
       const sums = chips.map((sum, seat) => (won === null ? sum : sum + (seat === won ? lost : -lost)));
       return { hand: hand + 1, chips: sums, ...UNDEALT, to_move: hand + 1 === hands ? null : -1, ply };
-    }
-
-    /** Return the state before the deal of the next hand. */
-    function handOver({ hand, chips, paid, ply }, winner) {
-      const lost = winner === null ? 0 : paid[1 - winner];
-      return {
-        hand: hand + 1,
-        chips: chips.map((sum, seat) => (winner === null ? sum : sum + (seat === winner ? lost : -lost))),
-        ...UNDEALT,
-        to_move: hand + 1 === hands ? null : -1,
-        ply: ply + 1,
-      };
     }
 
     /** Return who wins the showdown: a pair with the public card, else the higher card; null for a tie. */
@@ -85,7 +73,7 @@ export default ({ demand, demandFields, ranksOf, replaced }, game) => {
       const event = { ply, seat, move: { do: move.do } };
       if (move.do === "fold") {
         const result = { won: 1 - seat, chips: paid[seat] };
-        return { state: handOver(before, 1 - seat), event: { ...event, result } };
+        return { state: nextHand(before, result, ply + 1), event: { ...event, result } };
       }
       const made = before.bets.at(-1) + LETTERS[move.do];
       const bets = [...before.bets.slice(0, -1), made];
@@ -96,7 +84,7 @@ export default ({ demand, demandFields, ranksOf, replaced }, game) => {
       if (bets.length < stakes.length) return { state: { ...after, bets: [...bets, ""], to_move: -1 }, event };
       const won = best(before);
       const result = { won, chips: won === null ? 0 : after.paid[1 - won], cards };
-      return { state: handOver({ ...after, ply }, won), event: { ...event, result } };
+      return { state: nextHand(before, result, ply + 1), event: { ...event, result } };
     }
 
     const most = ANTE + mostBets * stakes.reduce((sum, stake) => sum + stake);

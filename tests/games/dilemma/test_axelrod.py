@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
-from contextlib import closing
-from fractions import Fraction
 from itertools import combinations_with_replacement
 from pathlib import Path
 from types import ModuleType
@@ -13,18 +10,13 @@ from typing import Any
 
 import pytest
 
-from arena.store.result_queries import iter_results, record_of
-from arena.store.store import Store
 from bots import play
 from bots.client.loading import load_bot
 from bots.commands.pipe import PipedBot
 from bots.playing.matches import Played
-from commands import call
 from games.dilemma.bots import Extort, Generous
 from games.dilemma.rules import Dilemma
 from protocol.messages import Clock
-from referee.record_reader import read_record
-from referee.replay import replay
 
 STRATEGIES = Path(__file__).parents[2] / "rivals" / "axelrod_strategies.py"
 PROGRAM = STRATEGIES.with_name("axelrod_program.py")
@@ -151,26 +143,3 @@ def test_strategies_play_through_the_pipe_as_in_axelrod(axelrod: ModuleType) -> 
             assert totals(played) == their_totals(axelrod, "Gradual", other)
     finally:
         piped.close()
-
-
-@pytest.mark.ci
-def test_a_tournament_of_reference_bots_has_the_table_that_axelrod_has(axelrod: ModuleType, tmp_path: Path) -> None:
-    played = ("--game", "dilemma", "--set", f"rounds={ROUNDS}", "--in-process", "--data", str(tmp_path))
-    done = call("arena", "tournament", *OURS, *played)
-    assert done.code == 0, done.err
-    means: dict[str, list[Fraction]] = defaultdict(list)
-    with closing(Store.open(tmp_path / "arena.db", create=False)) as store:
-        for result in store.read(lambda connection: list(iter_results(connection))):
-            *_, (_, course) = replay(read_record(store.read(record_of, result.match), result.match))
-            for seat, total in zip(result.seats, course.state.payoffs, strict=True):
-                means[seat.bot].append(Fraction(total, ROUNDS))
-    assert {len(each) for each in means.values()} == {len(OURS) - 1}
-    table = {name: float(sum(each) / len(each)) for name, each in means.items()}
-    players = [getattr(axelrod, name)() for name in OURS.values()]
-    field = axelrod.Tournament(players, turns=ROUNDS, repetitions=1).play(progress_bar=False)
-    their_table = dict(zip(OURS, (score for (score,) in field.normalised_scores), strict=True))
-    assert table == pytest.approx(their_table)
-    order = sorted(table, key=lambda name: -table[name])
-    assert [table[name] for name in order] == pytest.approx(
-        [score for (score,) in (field.normalised_scores[at] for at in field.ranking)]
-    )

@@ -14,8 +14,8 @@ from bots.client.bot import Bot
 from bots.client.installed import find_installed
 from bots.playing.matches import Played
 from bots.reference.perfect import Perfect
-from games.dilemma.bots import Equilibrium, Extort, Generous, MemoryOneBot
-from games.dilemma.memory_one import MemoryOne, memory_one
+from games.dilemma.bots import Equilibrium, Extort, Generous
+from games.dilemma.memory_one import memory_one, scores
 from games.dilemma.rules import Dilemma, DilemmaState
 from games.poker.rules import ANTE, PokerState
 from games.poker.strategies import equilibrium_of, knowledge_of
@@ -97,42 +97,15 @@ def test_the_literatures_numbers_come_out_of_axelrods_payoffs() -> None:
     assert Generous("g").strategy(Dilemma({"preset": "prison"}), 0).after[1] == Fraction(3, 5)
 
 
-def stationary(own: MemoryOne, other: MemoryOne) -> list[Fraction]:
-    """How often each of CC, CD, DC, DD is played for ever, exactly, where both may play anything."""
-    moves = [(a, b) for a in (C, D) for b in (C, D)]
-    table = []
-    for target, (a, b) in enumerate(moves):
-        row = []
-        for source, (x, y) in enumerate(moves):
-            mine, theirs = own.after[2 * x + y], other.after[2 * y + x]
-            chance = (mine if a == C else 1 - mine) * (theirs if b == C else 1 - theirs)
-            row.append(chance - (target == source))
-        table.append([*row, Fraction(0)])
-    table[3] = [Fraction(1)] * 5
-    for at in range(4):
-        pivot = next(row for row in range(at, 4) if table[row][at])
-        table[at], table[pivot] = table[pivot], table[at]
-        table[at] = [each / table[at][at] for each in table[at]]
-        for row in range(4):
-            if row != at:
-                factor = table[row][at]
-                table[row] = [each - factor * mine for each, mine in zip(table[row], table[at], strict=True)]
-    return [row[-1] for row in table]
-
-
 @pytest.mark.parametrize("payoffs", [TEMPTING, LOPSIDED])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_extort_gains_twice_what_the_other_gains_over_defection_whatever_that_plays(payoffs: Any, seat: int) -> None:
     rules = Dilemma({"payoffs": payoffs})
     extort = Extort("e").strategy(rules, seat)
     for numbers in ((9, 2, 7, 3), (1, 8, 5, 9), (5, 5, 5, 5)):
-        often = stationary(extort, memory_one(1, *(Fraction(number, 10) for number in numbers)))
-        cells = [(a, b) if seat == 0 else (b, a) for a in (C, D) for b in (C, D)]
-        got = [
-            sum((part * payoffs[row][column][each] for part, (row, column) in zip(often, cells, strict=True)))
-            for each in (seat, 1 - seat)
-        ]
-        gains = [mean - payoffs[D][D][each] for mean, each in zip(got, (seat, 1 - seat), strict=True)]
+        other = memory_one(1, *(Fraction(number, 10) for number in numbers))
+        got = scores(*((extort, other) if seat == 0 else (other, extort)), rules.payoffs)
+        gains = [got[each] - payoffs[D][D][each] for each in (seat, 1 - seat)]
         assert gains[0] == 2 * gains[1]
 
 
@@ -251,16 +224,6 @@ def test_every_one_of_them_plays_every_other_from_both_seats_to_the_end() -> Non
     for one, two, config in pairs:
         played = play_match([one, two], "dilemma", config={"rounds": 12, **config}, seed=1, raises=True)
         assert len(played.states) == 13
-
-
-def test_the_pure_strategies_have_the_chances_that_they_are_known_by() -> None:
-    rules = load_game("dilemma")
-    known = {"tit-for-tat": (1, 1, 0, 1, 0), "pavlov": (1, 1, 0, 0, 1), "always-defect": (0, 0, 0, 0, 0)}
-    for name, chances in known.items():
-        strategy = bot(name)
-        assert isinstance(strategy, MemoryOneBot)
-        assert isinstance(rules, Dilemma)
-        assert strategy.strategy(rules, 1) == memory_one(*chances)
 
 
 @pytest.mark.parametrize("game", ["kuhn", "leduc"])

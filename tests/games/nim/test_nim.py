@@ -40,6 +40,11 @@ def test_who_cannot_move_wins_in_misere_play() -> None:
     assert game.ranks(after(game, (0, 1), (1, 1))) == (1, 2)
 
 
+def test_a_move_travels_as_its_heap_and_what_it_takes() -> None:
+    assert Nim({}).encode_move(Take(2, 5)) == {"heap": 2, "take": 5}
+    assert Nim({}).decode_move({"heap": 2, "take": 5}) == Take(2, 5)
+
+
 def test_a_game_ends_with_sticks_that_no_allowed_removal_reaches() -> None:
     game = Nim({"heaps": [2, 3], "take": [3]})
     state = after(game, (1, 3))
@@ -140,18 +145,34 @@ def test_a_config_is_normalised() -> None:
     assert Nim({"heaps": [5, 3, 7]}).preset is None
 
 
-def test_what_cannot_be_listed_is_described() -> None:
-    large = Nim({"heaps": [500, 13]})
-    legal, options = large.legal_moves_for_turn(after(large))
-    assert len(legal) == 512
-    assert options == {"heaps": [500, 13], "take": None}
-    small = Nim({"heaps": [500, 12]})
-    assert small.legal_moves_for_turn(after(small))[1] is None
+@pytest.mark.parametrize(
+    ("config", "listed", "options"),
+    [
+        ({"heaps": [2, 0, 3]}, 5, None),
+        ({"heaps": [2, 0, 3], "take": [1, 3]}, 3, None),
+        ({"heaps": [500, 12]}, 512, None),
+        ({"heaps": [500, 13]}, 512, {"heaps": [500, 13], "take": None}),
+        ({"heaps": [20] * 64, "take": [*range(1, 17)]}, 512, {"heaps": [20] * 64, "take": [*range(1, 17)]}),
+    ],
+)
+def test_up_to_512_legal_moves_are_offered_and_where_there_are_more_they_are_described(
+    config: dict[str, Any], listed: int, options: dict[str, Any] | None
+) -> None:
+    game = Nim(config)
+    moves = [game.encode_move(move) for move in game.legal_moves(after(game))[:512]]
+    assert game.legal_moves_for_turn(after(game)) == (moves, options)
+    assert len(moves) == listed
 
 
-def test_a_large_heap_is_drawn_in_part() -> None:
-    game = Nim({"heaps": [1000, 2]})
-    assert max(map(len, game.draw_board(after(game)).splitlines())) <= 80
+def test_the_board_draws_every_stick_of_up_to_sixty_and_the_beginning_of_more() -> None:
+    game = Nim({"heaps": [3, 60, 61, 0, 1000]})
+    assert game.draw_board(after(game)).split("\n") == [
+        " 0:    3  |||",
+        " 1:   60  " + "|" * 60,
+        " 2:   61  " + "|" * 57 + "...",
+        " 3:    0  ",
+        " 4: 1000  " + "|" * 57 + "...",
+    ]
 
 
 # The deal of a lost position
@@ -231,6 +252,11 @@ def test_a_deal_draws_its_heaps_in_order_from_one_stream_until_they_fit() -> Non
     assert game.config_of_deal(Dice(KEY, 0)) == {**game.config, "heaps": list(drawn[-1]), "start": "given"}
 
 
+def test_a_deal_is_lost_under_the_allowed_removals() -> None:
+    game = Nim({"heaps": [9], "take": [1, 2, 3], "start": "p-position"})
+    assert {game.initial(Dice(bytes([i]) * 32, 0))[0].heaps for i in range(16)} == {(4,), (8,)}
+
+
 @pytest.mark.parametrize(
     ("config", "dealt"),
     [
@@ -255,12 +281,11 @@ def test_where_lost_positions_are_too_rare_to_draw_the_least_is_dealt(
         {"heaps": [400] * 5, "misere": True},
     ],
 )
-def test_a_deal_that_would_take_long_may_not_be_asked_for_but_is_dealt_again(config: dict[str, Any]) -> None:
+def test_a_deal_that_would_take_long_may_not_be_asked_for(config: dict[str, Any]) -> None:
     game = Nim({**config, "start": "p-position"})
     with pytest.raises(BadConfig, match=r"^nim: lost positions in the heaps .* are too rare to be dealt: use smaller"):
         game.check_cost()
     Nim(config).check_cost()
-    assert game._is_valid_deal(game.initial(Dice(KEY, 0))[0].heaps)
 
 
 @given(
@@ -293,6 +318,7 @@ def test_the_bytes_that_a_deal_takes_on_average_decide(monkeypatch: pytest.Monke
         ({"heaps": [3, 1, 5], "take": [2, 3]}, (2, 0, 2)),
         ({"heaps": [0, 21], "take": [1, 2, 3]}, (0, 4)),
         ({"heaps": [0, 21], "take": [2, 3], "misere": True}, (0, 2)),
+        ({"heaps": [1, 21, 1, 0], "take": [2, 3, 5]}, (0, 7, 0, 0)),
     ],
 )
 def test_the_least_lost_position_fills_the_first_heaps_that_can_hold_it(
@@ -312,17 +338,6 @@ def test_after_a_deal_the_odd_plies_are_seat_0s() -> None:
     game = Nim({"heaps": [1, 1], "start": "p-position"})
     state, _ = game.initial(Dice(KEY, 0))
     assert state == Position((1, 1), 0, 1)
-    over = after_all(game, state)
+    over = game.apply(game.apply(state, Take(0, 1), NO_DICE)[0], Take(1, 1), NO_DICE)[0]
     assert game.decode_state({"heaps": [0, 0], "to_move": None, "ply": 3}) == over
     assert game.ranks(over) == (2, 1)
-
-
-def after_all(game: Nim, state: Position) -> Position:
-    while moves := game.legal_moves(state):
-        state, _ = game.apply(state, moves[0], NO_DICE)
-    return state
-
-
-def test_without_a_deal_the_paired_config_is_the_config() -> None:
-    game = Nim({})
-    assert game.config_of_deal(NO_DICE) == game.config

@@ -150,22 +150,6 @@ def test_perfect_plays_leduc_where_neither_numpy_nor_numba_is() -> None:
     assert done.stdout.strip() in ("win", "draw")
 
 
-def test_plain_python_solves_as_compiled_code_does() -> None:
-    program = (
-        "from machine.exact.hand_solving import *; from games.poker.strategies import single_hand\n"
-        "rules, start = single_hand('leduc'); solver = Solver(rules, start); solver.run(5)\n"
-        "print(float(exploitability(rules, start, solver.strategy())))\n"
-    )
-    command = [sys.executable, "-c", program]
-    plain = subprocess.run(
-        command, capture_output=True, text=True, check=True, cwd=REPOSITORY, env={"ARENA_PLAIN": "1"}
-    )
-    rules, start = single_hand("leduc")
-    solver = Solver(rules, start)
-    solver.run(5)
-    assert float(exploitability(rules, start, solver.strategy())) == pytest.approx(float(plain.stdout), rel=1e-6)
-
-
 def test_solve_prints_what_a_hand_is_worth_and_what_can_be_exploited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

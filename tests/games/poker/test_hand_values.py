@@ -70,7 +70,7 @@ def test_what_decisions_of_kuhn_give_away_is_exactly_what_is_lost_to_the_equilib
 @pytest.mark.parametrize("seat", [0, pytest.param(1, marks=pytest.mark.ci)])
 def test_what_decisions_of_leduc_give_away_is_what_is_lost_to_its_table(seat: int) -> None:
     rules, start = single_hand("leduc")
-    strategy = lots_of("leduc", seat)
+    strategy = {key: [float(chance) for chance in chances] for key, chances in lots_of("leduc", seat).items()}
     best = best_response(rules, start, equilibrium_of("leduc"), seat)
     lost = float(best - won("leduc", strategy, seat))
     assert lost > 0.5

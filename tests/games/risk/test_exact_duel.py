@@ -148,13 +148,6 @@ def test_best_moves_are_all_those_of_the_greatest_value() -> None:
             assert (move in best) == (value > max(moves.values()) - 1e-7)
 
 
-@pytest.mark.no_cover
-def test_australia_and_south_america_have_the_same_values() -> None:
-    one, other = load_map("australia"), load_map("south-america")
-    assert small_shape_of(one, 7).key == small_shape_of(other, 7).key
-    assert solve(one, 7).start == table_of("south-america", 7).start
-
-
 def test_a_map_with_its_territories_in_another_order_has_the_same_values() -> None:
     order = [2, 3, 1, 0]  # where each territory of the star goes
     star, moved = board(STAR), board([(order[a], order[b]) for a, b in STAR])

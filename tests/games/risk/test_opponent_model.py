@@ -65,7 +65,7 @@ def watched(rules: Campaign, players: list[Player], seat: int, turns: int, lost:
 def test_the_policy_that_a_seat_plays_is_trusted_most(config: dict[str, Any]) -> None:
     rules = Campaign(config)
     players = [rushing(rules), RaidPolicy(rules).choose_move, rushing(rules)][: rules.seats]
-    for seat, turns in ((1, 6), (0, 20)):
+    for seat, turns in ((1, 6), (0, 14)):
         habits = watched(rules, players, seat, turns)
         for other, policy in ((0, RUSH), (1, RAID), (2, RUSH)):
             if other < rules.seats and other != seat:

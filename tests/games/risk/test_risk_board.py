@@ -21,28 +21,6 @@ from protocol.messages import MAX_CLIENT_FRAME_BYTES
 REPOSITORY = Path(__file__).parents[3]
 every_map = pytest.mark.parametrize("name", MAP_NAMES)
 RUDE = "\n\x1b[2J" + "x" * 3000
-TERRITORIES = {
-    "south-america": 4,
-    "australia": 4,
-    "africa": 6,
-    "europe": 7,
-    "north-america": 9,
-    "asia": 12,
-    "world": 42,
-    "grid-6x6": 36,
-    "grid-10x10": 100,
-}
-BORDERS = {
-    "south-america": 5,
-    "australia": 5,
-    "africa": 9,
-    "europe": 12,
-    "north-america": 16,
-    "asia": 22,
-    "world": 83,
-    "grid-6x6": 60,
-    "grid-10x10": 180,
-}
 BONUSES = {"North America": 5, "South America": 2, "Europe": 5, "Africa": 3, "Asia": 7, "Australia": 2}
 BETWEEN_CONTINENTS = {
     ("Alaska", "Kamchatka"),
@@ -102,20 +80,13 @@ def graph(board: Board) -> networkx.Graph:
 @every_map
 def test_a_map_is_connected_and_its_neighbours_know_each_other(name: str) -> None:
     board = load_map(name)
+    assert board.name == name
+    assert sum(map(len, board.members)) == len(board)
     assert networkx.is_connected(graph(board))
     assert len({place.name for place in board.territories}) == len(board)
     for territory, neighbours in enumerate(board.neighbours):
         assert neighbours == tuple(sorted(set(neighbours) - {territory}))
         assert all(territory in board.neighbours[neighbour] for neighbour in neighbours)
-
-
-@every_map
-def test_a_map_has_its_territories_and_borders(name: str) -> None:
-    board = load_map(name)
-    assert board.name == name
-    assert len(board) == TERRITORIES[name]
-    assert len(board.borders) == BORDERS[name]
-    assert sum(map(len, board.members)) == len(board)
 
 
 @every_map
@@ -295,17 +266,16 @@ def test_an_argument_that_is_no_map_is_answered_with_what_would_be_one(
         read_map("bad/my.toml")
 
 
-@pytest.mark.parametrize(
-    "loads",
-    [
-        "load_game('risk-campaign')",
-        "load_game('risk-duel', {'map': 'africa'})",
-        "load_game('risk-campaign', load_game('risk-campaign', {'map': 'world'}).config)",
-        "load_game('risk-duel', {'map': {**load_game('risk-duel', {'map': 'africa'}).config['map'], 'name': 'mine'}})",
-    ],
-)
-def test_a_game_loads_no_graphs_whatever_its_map(loads: str) -> None:
-    program = f"import sys; from protocol.games import load_game; {loads}; sys.exit('networkx' in sys.modules)"
+def test_a_game_loads_no_graphs_whatever_its_map() -> None:
+    program = """
+import sys
+from protocol.games import load_game
+load_game('risk-campaign')
+africa = load_game('risk-duel', {'map': 'africa'}).config['map']
+load_game('risk-duel', {'map': {**africa, 'name': 'mine'}})
+load_game('risk-campaign', load_game('risk-campaign', {'map': 'world'}).config)
+sys.exit('networkx' in sys.modules)
+"""
     assert subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY).returncode == 0
 
 

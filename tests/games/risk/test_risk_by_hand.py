@@ -250,7 +250,7 @@ def test_a_golden_record_of_risk_follows_from_the_documents(name: str) -> None:
 
 @pytest.mark.parametrize("name", SEVERAL)
 def test_any_match_of_risk_follows_from_the_documents(name: str) -> None:
-    records = [lines_of(make(f"{name}-{i}", SEVERAL[name])) for i in range(examples(4, nightly=10))]
+    records = [lines_of(make(f"{name}-{i}", SEVERAL[name])) for i in range(examples(2, nightly=10))]
     assert sum(len(record) - 2 for record in records) > 10 * len(records), "events, between header and footer"
     for record in records:
         assert again(record) == record

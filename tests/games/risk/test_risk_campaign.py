@@ -77,6 +77,13 @@ def test_a_given_deal_leaves_nothing_to_chance_and_settles_the_start() -> None:
     assert Campaign({"deal": DEAL[::-1]}).initial(NO_DICE)[0].owner != state.owner
 
 
+def test_the_deal_is_sixteen_bytes_of_the_purpose_deal() -> None:
+    dice, game = Dice(b"k", 0), Campaign({})
+    drawn = bytes(dice.choice("deal", 256) for _ in range(16)).hex()
+    assert game.config_of_deal(Dice(b"k", 0)) == {**game.config, "deal": drawn}
+    assert game.initial(Dice(b"k", 0))[0].owner == Campaign({"deal": drawn}).initial(NO_DICE)[0].owner
+
+
 def turns(game: Campaign, count: int) -> list[tuple[int, int]]:
     """The round and the seat of so many turns in which nobody attacks."""
     state, _ = game.initial(Dice(b"k", 0))
@@ -113,6 +120,12 @@ def test_the_first_draft_alone_has_the_units_of_the_config() -> None:
         drafts.append((state.seat, state.units))
         state = play(game, play(game, state, game.legal_moves(state)[0]), EndTurn())
     assert drafts == [(0, 2), (1, 3), (0, 3)]
+
+
+def test_a_config_comes_to_every_setting_in_full() -> None:
+    config = Campaign({"preset": "paper", "map": ROW, "players": 3, "max_attacks": 5, "deal": DEAL}).config
+    settings = {"draft": "territories", "battle": "deterministic", "max_attacks": 5, "initial_units": 1}
+    assert config == {"map": row().map.encoded, "players": 3, **settings, "max_rounds": 100, "deal": DEAL}
 
 
 def test_a_key_that_came_later_is_left_out_of_a_config_where_it_changes_nothing() -> None:
@@ -375,7 +388,7 @@ def test_a_random_attack_is_each_source_target_and_number_equally_often() -> Non
     [
         (((0, 2), (2, 2)), "the draft places 4 units: there are exactly 3 to place"),
         ((), "the draft places 0 units: there are exactly 3 to place"),
-        (((0, 1), (9, 2)), "there is no territory 9: they are 0 to 5"),
+        (((0, 1), (6, 2)), "there is no territory 6: they are 0 to 5"),
         (((-1, 3),), "there is no territory -1: they are 0 to 5"),
         (((0, 1), (0, 2)), "territory 0 (A) is there twice: a draft has each territory once"),
         (((0, 4), (1, -1)), "territory 1 (B) gets -1 units: at least 1, or leave it out"),
@@ -390,7 +403,8 @@ def test_an_illegal_draft_is_answered_with_what_would_be_legal(draft: tuple[tupl
 @pytest.mark.parametrize(
     ("attack", "why"),
     [
-        (Attack(9, 2, 1), "there is no territory 9: they are 0 to 5"),
+        (Attack(6, 2, 1), "there is no territory 6: they are 0 to 5"),
+        (Attack(3, 6, 1), "there is no territory 6: they are 0 to 5"),
         (Attack(3, -1, 1), "there is no territory -1: they are 0 to 5"),
         (Attack(2, 3, 1), "territory 3 (D), seat 1's with 3 troops, is not yours to attack from; can attack: 2"),
         (Attack(4, 2, 1), "territory 2 (C) has no border with 4 (E); enemies next to 2: 3"),
@@ -404,9 +418,16 @@ def test_an_illegal_attack_is_answered_with_what_would_be_legal(attack: Attack, 
     assert refused(row(), SPLIT, attack) == why
 
 
-def test_the_last_troop_cannot_attack() -> None:
-    why = refused(row(), SPLIT._replace(troops=(1, 2, 1, 3, 1, 4)), Attack(3, 2, 1))
-    assert why == "territory 2 (C), seat 0's with 1 troop, cannot attack: 1 has to stay behind; can attack: none"
+def test_one_troop_always_stays_behind() -> None:
+    state = position((0, 1, 0, 1, 1, 1), (2, 3, 1, 1, 1, 2))
+    assert play(row(), state, Attack(1, 0, 1)).troops[0] == 1
+    why = refused(row(), state, Attack(1, 0, 2))
+    assert why == "territory 0 (A), seat 0's with 2 troops, can attack with 1 to 1 units, not 2"
+    why = refused(row(), state, Attack(1, 2, 1))
+    assert why == "territory 2 (C), seat 0's with 1 troop, cannot attack: 1 has to stay behind; can attack: 0"
+    single = state._replace(troops=(1,) * 6)
+    assert row().legal_moves(single) == [EndTurn()]
+    assert refused(row(), single, Attack(1, 2, 1)).endswith("; can attack: none")
 
 
 def test_a_turn_is_a_draft_and_then_attacks() -> None:
@@ -467,11 +488,22 @@ def test_moves_of_different_kinds_are_never_equal() -> None:
     assert len(set(moves)) == len(moves)
 
 
-def test_moves_are_written_briefly() -> None:
+@pytest.mark.parametrize(
+    ("move", "wire", "written"),
+    [
+        (Draft(((1, 1), (2, 3))), {"do": "draft", "units": [[1, 1], [2, 3]]}, "draft Peru+1 Brazil+3"),
+        (Attack(to=1, source=2, units=5), {"do": "attack", "from": 2, "to": 1, "units": 5}, "Brazil > Peru 5"),
+        (EndTurn(), {"do": "end"}, "end"),
+    ],
+)
+def test_a_move_travels_in_its_form_and_is_written_briefly(move: Move, wire: dict[str, Any], written: str) -> None:
     game = Campaign({"map": "south-america"})
-    assert game.notation(Draft(((2, 3), (1, 1)))) == "draft Brazil+3 Peru+1"
-    assert game.notation(Attack(to=1, source=2, units=5)) == "Brazil > Peru 5"
-    assert game.notation(EndTurn()) == "end"
+    assert game.encode_move(move) == wire
+    assert (type(game.decode_move(wire)), game.decode_move(wire)) == (type(move), move)
+    assert game.notation(move) == written
+
+
+def test_of_a_long_draft_the_beginning_is_written() -> None:
     long = load_game("risk-campaign").notation(Draft(tuple((at, 1) for at in range(18))))
     assert long.endswith(" and 14 more")
 
@@ -497,3 +529,10 @@ def test_a_state_that_does_not_fit_the_map_is_refused() -> None:
     wire = game.encode_state(SPLIT)
     with pytest.raises(ValueError, match="5 owners and 6 troops on 6 territories"):
         game.decode_state({**wire, "owner": wire["owner"][:5]})
+
+
+def test_positions_that_differ_in_their_ply_alone_are_the_same_to_a_search() -> None:
+    game = row(players=3)
+    assert game.key(SPLIT) == game.key(SPLIT._replace(at=9))
+    for other in (SPLIT._replace(seat=1), SPLIT._replace(out=(1,)), SPLIT._replace(troops=(9, 1, 1, 1, 1, 1))):
+        assert game.key(other) != game.key(SPLIT)

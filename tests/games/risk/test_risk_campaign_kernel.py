@@ -7,8 +7,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
-from itertools import cycle, islice
 from typing import Any, get_args
 
 import pytest
@@ -30,57 +28,24 @@ from machine.compiled import HAS_NUMBA, floats, zeros
 from protocol.dice import Dice
 from protocol.errors import IllegalMove
 from protocol.games.base import NO_DICE
+from risk_positions import (
+    LARGE,
+    SMALL,
+    campaign_position,
+    campaign_searches,
+    count_paths,
+    drafted,
+    eager_move,
+    make_search,
+    options,
+)
 from volumes import examples
 
 size_of = kept(campaign_search.attack_size)
-SMALL = ("south-america", "australia", "africa", "europe", "north-america", "asia")
-LARGE = ("world", "grid-6x6", "grid-10x10")
 EXEMPLARY = ("south-america", "africa", "world")
 """Maps on which most of what goes wrong on any does."""
 ALGORITHMS = ("expectiminimax", "alphabeta")
 PLIES = CampaignSettings(horizon="plies")
-
-
-@cache
-def kernel(**config: Any) -> CampaignSearch:
-    return CampaignSearch(Campaign(config))
-
-
-def positions(rules: Campaign, rng: random.Random, count: int, *, moves: int) -> Iterator[Position]:
-    """Unfinished positions of random games that like to attack, up to so many moves from the start."""
-    while count:
-        state = rules.initial(Dice(rng.randbytes(32), 0))[0]
-        for _ in range(rng.randrange(moves)):
-            choice = rules.legal_moves(state)
-            wins = [move for move in choice if isinstance(move, Attack) and move.units > state.troops[move.to]]
-            move = rng.choice(wins if wins and rng.random() < 0.8 else choice)
-            state = rules.apply(state, move, Dice(rng.randbytes(32), 0))[0]
-            if rules.to_move(state) is None:
-                break
-        if rng.random() < 0.3 and len(state.out) < rules.seats - 2:
-            state = rules.remove_seat(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
-        if rules.to_move(state) is not None:
-            count -= 1
-            yield state
-
-
-def drafted(rules: Campaign, state: Position) -> Position:
-    """The position in its attack phase."""
-    if state.phase == "draft" and rules.to_move(state) is not None:
-        return rules.outcomes(state, rules.legal_moves(state)[0])[0][1]
-    return state
-
-
-def paths(rules: Campaign, state: Position, depth: int, known: dict[Any, int]) -> int:
-    """Perft over the rules."""
-    key = rules.key(state), depth
-    if key not in known:
-        known[key] = depth == 0 or sum(
-            paths(rules, after, depth - 1, known)
-            for move in rules.legal_moves(state)
-            for _, after in rules.outcomes(state, move)
-        )
-    return known[key]
 
 
 @pytest.mark.parametrize("battle", ["dice", "deterministic"])
@@ -93,7 +58,7 @@ def test_the_paths_from_any_position_are_those_of_the_rules(map_: str, battle: s
     known: dict[Any, int] = {}
     for players in range(2, 4 if map_ in SMALL[:2] else examples(4, nightly=7)):
         draft, rounds = rng.choice(("territories", "classic")), rng.randint(1, 4)
-        search = kernel(
+        search = make_search(
             map=map_,
             players=players,
             battle=battle,
@@ -103,9 +68,14 @@ def test_the_paths_from_any_position_are_those_of_the_rules(map_: str, battle: s
             turn_order="snake" if players in (2, 5) else "fixed",
         )
         starts = [search.rules.initial(Dice(rng.randbytes(32), 0))[0]]
-        for state in [*starts, *positions(search.rules, rng, 2, moves=10 if small else 15)]:
+        starts += [campaign_position(search.rules, rng, 10 if small else 15, eager_move) for _ in range(2)]
+        for state in starts:
             for depth in range(5 if small else 3):
-                assert search.perft(state, depth) == paths(search.rules, state, depth, known), (players, depth, state)
+                assert search.perft(state, depth) == count_paths(search.rules, state, depth, known), (
+                    players,
+                    depth,
+                    state,
+                )
         known.clear()
 
 
@@ -210,50 +180,21 @@ class Plain:
         return evaluation_scale(self.rules) * share
 
 
-def searches(seed: int, count: int, maps: tuple[str, ...]) -> Iterator[tuple[CampaignSearch, Position, dict[str, Any]]]:
-    """Kernels of mixed configs, positions in the attack phase, and ways to search them."""
-    rng = random.Random(seed)
-    for turn_order in islice(cycle(("fixed", "snake")), count):
-        map_ = rng.choice(maps)
-        search = kernel(
-            map=map_,
-            players=rng.randint(2, 4 if map_ in SMALL[:2] else 6),
-            draft=rng.choice(("territories", "classic")),
-            battle=rng.choice(("dice", "dice", "deterministic")),
-            max_attacks=rng.choice((1, 2, 3, 5)),
-            max_rounds=rng.choice((2, 4, 30)),
-            initial_units=rng.choice((1, 3)),
-            turn_order=turn_order,
-        )
-        state = drafted(search.rules, next(positions(search.rules, rng, 1, moves=40)))
-        how = {
-            "battles": rng.choice(("sure", "means", "dice")),
-            "horizon": rng.choice(("turns", "plies", "calm", "calm")),
-            "candidates": rng.random() < 0.7,
-            "evaluation": rng.choice(("features", "features", "unam", "none")),
-        }
-        yield search, state, how
-
-
-def options(how: dict[str, Any]) -> dict[str, Any]:
-    """These ways to search as `search` takes them."""
-    return {
-        "settings": CampaignSettings(how["battles"], how["horizon"]),
-        "candidates": how["candidates"],
-        "evaluation": how["evaluation"],
-    }
-
-
 def test_the_tree_is_that_of_the_rules() -> None:
     ends: Counter[str] = Counter()
-    for i, (search, state, how) in enumerate(searches(1, 150, SMALL[:4])):
+    for i, (search, state, how) in enumerate(campaign_searches(1, 150, SMALL[:4])):
         thrown = how["battles"] != "sure" and search.rules.battle == "dice"
         depth = 2 if thrown or not how["candidates"] else 2 + i % 2
         if how["horizon"] == "turns":
             how |= {"candidates": True, "battles": "sure" if how["battles"] == "dice" else how["battles"]}
             depth = 1
         found = search.search(
-            state, depth=depth, algorithm="expectiminimax", weights=(1, 2, 3, 4), limit=SearchLimit(), **options(how)
+            state,
+            depth=depth,
+            algorithm="expectiminimax",
+            weights=(1, 2, 3, 4),
+            limit=SearchLimit(),
+            **options(how),
         )
         plain = Plain(search.rules, **how)
         assert found.value == pytest.approx(plain.search(state, found.depth), rel=1e-6, abs=1e-1), (state, how)
@@ -267,7 +208,7 @@ def test_the_tree_is_that_of_the_rules() -> None:
 def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the_rules(
     horizon: Any, algorithm: Any
 ) -> None:
-    search = kernel(map="grid-10x10", players=6, max_attacks=1, battle="deterministic")
+    search = make_search(map="grid-10x10", players=6, max_attacks=1, battle="deterministic")
     out = [at % 4 + 2 for at in range(98)]  # seat 0 can take the first territory of these, now or later; no other
     state = Position((0, *out, 1), (3, 1, *[200] * 97, 1), "attack", 0, 1, 1, (2, 3, 4, 5), 0, 9)
     found = search.search(
@@ -287,7 +228,7 @@ def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the
     ("maps", "seed", "deep"), [(SMALL, 2, 3), pytest.param(LARGE[:2], 3, 2, marks=pytest.mark.nightly)]
 )
 def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: int, deep: int) -> None:
-    for i, (search, state, how) in enumerate(searches(seed, examples(150, nightly=500), maps)):
+    for i, (search, state, how) in enumerate(campaign_searches(seed, examples(150, nightly=500), maps)):
         depth = 1 + i % deep if how["candidates"] else 1 + i % 2
         whole = search.search(
             state, depth=depth, algorithm="expectiminimax", limit=SearchLimit(nodes=100_000), **options(how)
@@ -298,7 +239,7 @@ def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: 
 
 
 def test_positions_that_differ_by_thousands_of_units_are_told_apart() -> None:
-    search = kernel(map="south-america", battle="deterministic")
+    search = make_search(map="south-america", battle="deterministic")
     state = Position((1, 1, 1, 0), (1, 3, 1, 16_383), "attack", 0, 3, 1, (), 0, 9)
     values = [  # to 1 and then to 2, and the other way round: 4,096 units more on one, and fewer on the other
         search.search(
@@ -311,7 +252,7 @@ def test_positions_that_differ_by_thousands_of_units_are_told_apart() -> None:
 
 def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:
     rng = random.Random(6)
-    for search, state, how in searches(6, examples(100, nightly=200), SMALL[:4]):
+    for search, state, how in campaign_searches(6, examples(100, nightly=200), SMALL[:4]):
         how |= {"evaluation": "features", "battles": "dice", "horizon": rng.choice(("plies", "calm"))}
         whole = search.search(
             state, depth=2, algorithm="expectiminimax", limit=SearchLimit(nodes=30_000), **options(how)
@@ -349,7 +290,7 @@ def pruned(
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_line_is_legal_and_begins_with_the_move(algorithm: Any) -> None:
-    for search, state, how in searches(4, 60, (*SMALL, "world")):
+    for search, state, how in campaign_searches(4, 60, (*SMALL, "world")):
         found = search.search(state, depth=3, algorithm=algorithm, limit=SearchLimit(nodes=20_000), **options(how))
         assert found.line[0] == found.move
         for move in found.line:
@@ -358,7 +299,7 @@ def test_the_line_is_legal_and_begins_with_the_move(algorithm: Any) -> None:
 
 
 def test_a_draft_is_answered_by_the_rule_at_once() -> None:
-    search = kernel(map="grid-6x6")
+    search = make_search(map="grid-6x6")
     state = search.rules.initial(Dice(bytes(32), 0))[0]
     limit = SearchLimit(nodes=10)
     found = search.search(state, depth=9, algorithm="alphabeta", limit=limit)
@@ -368,7 +309,7 @@ def test_a_draft_is_answered_by_the_rule_at_once() -> None:
 
 
 def test_a_finished_game_has_no_move() -> None:
-    search = kernel(map="south-america")
+    search = make_search(map="south-america")
     for state in (
         Position((0, 0, 0, 0), (1, 1, 1, 1), "attack", 0, 2, 3, (1,), 0, 9),
         Position((0, 0, 1, 1), (1, 1, 1, 1), "draft", 2, 3, 101, (), 0, 400),
@@ -379,7 +320,7 @@ def test_a_finished_game_has_no_move() -> None:
 
 @pytest.mark.parametrize("limit", [{"nodes": 0}, {"nodes": 5}, {"nodes": 50}, {"deadline": 0.0}], ids=str)
 def test_a_search_without_time_or_nodes_still_has_a_legal_move(limit: dict[str, Any]) -> None:
-    search = kernel(map="grid-6x6", initial_units=3)
+    search = make_search(map="grid-6x6", initial_units=3)
     state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])
     found = search.search(state, depth=9, algorithm="alphabeta", limit=SearchLimit(**limit))
     assert found.depth < 9
@@ -397,7 +338,7 @@ def legal(rules: Campaign, state: Position, move: Move | None) -> bool:
 
 
 def test_a_deadline_ends_a_search_and_keeps_what_was_found() -> None:
-    search = kernel(map="grid-6x6", initial_units=3)
+    search = make_search(map="grid-6x6", initial_units=3)
     state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])
     search.search(state, depth=1, algorithm="expectiminimax", limit=SearchLimit())
     limit = SearchLimit(deadline=time.monotonic() + 0.2)
@@ -410,7 +351,7 @@ def test_a_deadline_ends_a_search_and_keeps_what_was_found() -> None:
 
 
 def test_a_search_that_ends_before_its_deadline_leaves_no_thread() -> None:
-    search = kernel(map="south-america")
+    search = make_search(map="south-america")
     state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])
     before = set(threading.enumerate())
     search.search(state, depth=1, algorithm="alphabeta", limit=SearchLimit(deadline=time.monotonic() + 1000))
@@ -430,7 +371,7 @@ def test_a_node_budget_gives_the_same_answer_every_time() -> None:
 
 
 def test_a_win_is_seen_and_taken() -> None:
-    search = kernel(map="south-america", battle="deterministic", max_attacks=3)
+    search = make_search(map="south-america", battle="deterministic", max_attacks=3)
     start = Position((0, 0, 1, 1), (9, 2, 1, 2), "attack", 0, 3, 1, (), 0, 2)
     for algorithm in ALGORITHMS:
         found = search.search(start, depth=4, algorithm=algorithm, limit=SearchLimit())  # type: ignore[arg-type]
@@ -449,27 +390,10 @@ def test_every_candidate_has_the_odds_in_its_favour() -> None:
             assert sum(chance for chance, attackers, _ in battle_odds(size, defenders) if attackers) > 0.5
 
 
-def answers() -> list[Any]:
-    """What comes out of some searches and counts."""
-    found: list[Any] = []
-    for search, state, how in searches(5, examples(15, nightly=40), (*SMALL, "world")):
-        for algorithm in ALGORITHMS:
-            result = search.search(state, depth=2, algorithm=algorithm, limit=SearchLimit(nodes=3_000), **options(how))  # type: ignore[arg-type]
-            found.append([result.value, repr(result.line), result.nodes, result.leaves])
-        found.append(search.perft(state, 2))
-    search, state = kernel(map="south-america"), Position((0, 0, 1, 1), (2000, 1, 1, 1), "attack", 0, 3, 1, (), 0, 9)
-    found.append(search.search(state, depth=1, algorithm="alphabeta", limit=SearchLimit(nodes=100)).value)
-    return found
-
-
-def test_plain_python_finds_the_same_to_the_bit(without_numba: Any) -> None:
-    assert without_numba(answers) == answers()
-
-
 @pytest.mark.skipif(not HAS_NUMBA, reason="nothing is compiled")
 def test_a_recursive_kernel_has_one_signature() -> None:
     """Numba keeps on disk a call to another signature of the same function as an address that is gone on loading."""
-    search = kernel(map="south-america")
+    search = make_search(map="south-america")
     search.warm_up()
     search.perft(search.rules.initial(Dice(bytes(32), 0))[0], 3)
     searches: tuple[Any, ...] = (

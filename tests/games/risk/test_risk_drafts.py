@@ -11,37 +11,23 @@ import pytest
 from bots.evaluation.base import EQUAL_WEIGHTS
 from bots.search import SearchLimit
 from bots.search.base import evaluation_scale
+from exact_boards import board
 from games.risk.evaluation import features
-from games.risk.rules.campaign import Attack, Campaign, Draft, Move, Position
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search.campaign_search import CampaignSearch
 from games.risk.search.settings import CampaignSettings, DraftMode
-from protocol.dice import Dice
 from protocol.games.base import NO_DICE
+from risk_positions import campaign_positions
 
 DRAFTS = get_args(DraftMode)
-MAPS = ("south-america", "africa", "world", "grid-6x6")
 
 
 def drafts(seed: int, count: int) -> Iterator[tuple[CampaignSearch, Position, tuple[float, ...]]]:
     """Searches of mixed configs, positions of random games at a draft, and weights."""
     rng = random.Random(seed)
-    for i in range(count):
-        rules = Campaign(
-            {
-                "map": MAPS[i % len(MAPS)],
-                "players": rng.randint(2, 4),
-                "draft": rng.choice(("territories", "classic")),
-                "initial_units": rng.choice((1, 3)),
-            }
-        )
-        state = rules.initial(Dice(rng.randbytes(32), 0))[0]
-        for _ in range(rng.randrange(60)):
-            after = rules.apply(state, rules.sample_move(state, rng.randrange), Dice(rng.randbytes(32), 0))[0]
-            if rules.to_move(after) is None:
-                break
-            state = after
-        while state.phase != "draft":
-            state = rules.apply(state, rules.legal_moves(state)[-1], NO_DICE)[0]
+    for rules, state in campaign_positions(seed, count, ("south-america", "africa", "world", "grid-6x6"), moves=60):
+        if state.phase == "attack":
+            state = rules.outcomes(state, EndTurn())[0][1]
         if rules.to_move(state) is not None:
             yield CampaignSearch(rules), state, tuple(round(rng.uniform(0, 10), 3) for _ in range(4))
 
@@ -139,11 +125,7 @@ def test_without_an_evaluation_all_greedy_drafts_are_equal_and_the_first_territo
     ],
 )
 def test_to_the_front_all_units_go_to_the_territory_under_most_pressure(troops: Any, front: int) -> None:
-    borders = [[0, 1], [0, 2], [1, 3]]
-    territories = [{"name": name, "continent": 0, "x": 9 * i, "y": 0} for i, name in enumerate("abcd")]
-    continents = [{"name": "all", "bonus": 0}]
-    row = {"name": "row", "territories": territories, "continents": continents, "borders": borders}
-    search = CampaignSearch(Campaign({"map": row}))
+    search = CampaignSearch(Campaign({"map": board([(0, 1), (0, 2), (1, 3)]).encoded}))
     state = Position((0, 1, 1, 0), troops, "draft", 2, 3, 1, (), 0, 0)
     assert draft(search, state, "front") == Draft(((front, 2),))
 
@@ -157,11 +139,3 @@ def test_how_the_own_draft_is_placed_changes_nothing_in_the_tree() -> None:
         ]
         assert found == [found[0]] * len(DRAFTS)
         assert any(isinstance(move, (Attack, Draft)) for move in found[0].line)
-
-
-def greedy_drafts() -> list[Any]:
-    return [[list(pair) for pair in draft(*drawn[:2], "greedy", drawn[2]).units] for drawn in drafts(9, 8)]  # type: ignore[union-attr]
-
-
-def test_plain_python_places_the_same_greedy_drafts(without_numba: Any) -> None:
-    assert without_numba(greedy_drafts) == greedy_drafts()

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
+from games.risk.rules.text import draw_map
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import NO_DICE
+from protocol.messages import Event
 
 SOUTH_AMERICA = Duel({})
 VENEZUELA, PERU, BRAZIL, ARGENTINA = range(4)
@@ -164,10 +166,21 @@ def test_the_attackers_die_is_rolled_first_and_only_a_higher_one_wins() -> None:
         assert (event.ply, event.seat) == (10, 0)
 
 
-def test_an_action_without_chance_has_an_event_without_dice() -> None:
-    for state, move in ((SPLIT, reinforce(PERU)), (SOUTH_AMERICA.initial(NO_DICE)[0], invade(PERU))):
-        _, event = SOUTH_AMERICA.apply(state, move, NO_DICE)
-        assert (event.dice, event.result) == (None, None)
+@pytest.mark.parametrize(
+    ("state", "move", "event"),
+    [
+        (SPLIT, reinforce(PERU), Event(ply=10, seat=0, move={"do": "reinforce", "at": 1})),
+        (
+            at((0, NO_OWNER, 1, 1), (3, 0, 3, 3), 1, 7),
+            invade(PERU),
+            Event(ply=7, seat=1, move={"do": "invade", "to": 1}),
+        ),
+    ],
+)
+def test_an_action_without_chance_is_an_event_of_its_ply_seat_and_move(
+    state: Position, move: Action, event: Event
+) -> None:
+    assert SOUTH_AMERICA.apply(state, move, NO_DICE)[1] == event
 
 
 def test_the_outcomes_of_an_attack_are_those_of_all_36_rolls_each_as_often() -> None:
@@ -314,14 +327,18 @@ def test_a_refusal_says_whose_a_territory_is_with_how_many_troops_and_what_would
     assert str(refused.value) == said
 
 
-def large_map(letter: str = "W") -> dict[str, Any]:
+def test_a_refusal_names_twelve_legal_moves_of_a_kind_and_counts_the_others() -> None:
+    with pytest.raises(IllegalMove) as refused:
+        Duel({"map": "grid-6x6"}).apply(at((1, *(NO_OWNER,) * 35), (3, *(0,) * 35)), invade(0), NO_DICE)
+    assert str(refused.value).endswith("legal: invade 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 23 more")
+
+
+def large_map() -> dict[str, Any]:
     """A hundred territories with the longest names, each with many neighbours."""
     return {
         "name": "large",
         "continents": [{"name": "all", "bonus": 0}],
-        "territories": [
-            {"name": f"{letter * 37} {i:02}", "continent": 0, "x": i, "y": i % 10 * 10} for i in range(100)
-        ],
+        "territories": [{"name": f"{'W' * 37} {i:02}", "continent": 0, "x": i, "y": i % 10 * 10} for i in range(100)],
         "borders": [[a, b] for a in range(100) for b in range(a + 1, min(a + 9, 100))],
     }
 
@@ -447,3 +464,7 @@ def test_the_same_position_at_another_ply_has_the_same_key() -> None:
     assert later != SPLIT
     assert SOUTH_AMERICA.key(later) == SOUTH_AMERICA.key(SPLIT)
     assert SOUTH_AMERICA.key(SPLIT._replace(seat=1)) != SOUTH_AMERICA.key(SPLIT)
+
+
+def test_the_board_is_its_map_with_every_owner_and_all_troops() -> None:
+    assert SOUTH_AMERICA.draw_board(SPLIT) == draw_map(SOUTH_AMERICA.map, SPLIT.owner, SPLIT.troops)

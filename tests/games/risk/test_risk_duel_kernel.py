@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import time
-from functools import cache
 from typing import Any
 
 import pytest
 
 from bots.evaluation import load_evaluation
 from bots.search import WIN_VALUE, SearchLimit, expectiminimax
+from exact_boards import PAIR, board
 from games.risk.evaluation import features
 from games.risk.rules.duel import Action, Duel, Position
 from games.risk.search import duel_search as flat
@@ -22,55 +22,18 @@ from games.risk.search.work_buffers import STOP, make_random_numbers, reset_coun
 from kept_code import kept
 from machine.compiled import floats, ints
 from protocol.games.base import NO_DICE
+from risk_positions import SMALL, count_paths, duel_position, duel_search, duel_searches
 from volumes import examples
 
 peek, put = kept(flat_position.evaluate_change), kept(flat_position.set_cell)
-SMALL = ("south-america", "australia", "africa", "europe", "north-america", "asia")
-LARGE = ("world", "grid-6x6", "grid-10x10")
 EVALUATIONS = ("features", "unam", "none")
-PAIR = {
-    "name": "pair",
-    "continents": [{"name": "all", "bonus": 0}],
-    "territories": [{"name": name, "continent": 0, "x": x, "y": 0} for name, x in (("left", 0), ("right", 9))],
-    "borders": [[0, 1]],
-}
-
-
-def random_position(rules: Duel, rng: random.Random, plies: int) -> Position:
-    """An unfinished position, `plies` random plies from the start."""
-    while True:
-        state = rules.initial(NO_DICE)[0]
-        for _ in range(plies):
-            if rules.to_move(state) is None:
-                break
-            results = rules.outcomes(state, rng.choice(rules.legal_moves(state)))
-            chances = [float(chance) for chance, _ in results]
-            state = rng.choices([result for _, result in results], chances)[0]
-        if rules.to_move(state) is not None:
-            return state
-
-
-@cache
-def kernel(map_: str, max_troops: int = 10, max_plies: int = 400, armies: tuple[int, ...] = ()) -> DuelSearch:
-    return DuelSearch(Duel({"map": map_, "max_troops": max_troops, "max_plies": max_plies, "armies": armies}))
-
-
-def random_searches(count: int, maps: tuple[str, ...], seed: int) -> list[tuple[DuelSearch, Position]]:
-    """Kernels of mixed configs, some near the ply limit, each with a position."""
-    rng = random.Random(seed)
-    chosen = []
-    for _ in range(count):
-        plies = rng.randrange(30)
-        armies = (3, 2, 1) if plies % 3 == 0 else ()
-        search = kernel(rng.choice(maps), rng.choice([3, 6, 10]), rng.choice([31, 400]), armies)
-        chosen.append((search, random_position(search.rules, rng, plies)))
-    return chosen
+LAND = board(PAIR).encoded
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)
 def test_expectiminimax_finds_and_counts_what_the_generic_search_does(name: str) -> None:
     evaluate = load_evaluation("risk-duel", name)
-    for i, (search, position) in enumerate(random_searches(examples(50, nightly=100), SMALL[:4], seed=1)):
+    for i, (search, position) in enumerate(duel_searches(examples(50, nightly=100), SMALL[:4], seed=1)):
         depth = 1 + i % 3
         found = search.search(position, depth=depth, algorithm="expectiminimax", evaluation=name, limit=SearchLimit())
         generic = [
@@ -85,7 +48,7 @@ def test_expectiminimax_finds_and_counts_what_the_generic_search_does(name: str)
 
 def test_alphabeta_finds_the_value_of_expectiminimax() -> None:
     for i, (search, position) in enumerate(
-        random_searches(examples(250, nightly=1000), ("south-america", "africa", "europe"), seed=2)
+        duel_searches(examples(250, nightly=1000), ("south-america", "africa", "europe"), seed=2)
     ):
         depth, name = 1 + i % (4 if search.rules.map.name == "europe" else 5), EVALUATIONS[i % 3]
         plain = search.search(position, depth=depth, algorithm="expectiminimax", evaluation=name, limit=SearchLimit())
@@ -94,7 +57,7 @@ def test_alphabeta_finds_the_value_of_expectiminimax() -> None:
 
 
 def test_alphabeta_plays_a_move_of_the_greatest_value() -> None:
-    for search, position in random_searches(50, ("africa",), seed=3):
+    for search, position in duel_searches(50, ("africa",), seed=3):
         found = search.search(position, depth=3, algorithm="alphabeta", limit=SearchLimit())
         if found.depth == 3:
             assert found.move is not None
@@ -121,8 +84,8 @@ def after_move(search: DuelSearch, position: Position, move: Action, depth: int)
 
 @pytest.mark.parametrize("plies", [0, 10, 14, *(pytest.param(plies, marks=pytest.mark.ci) for plies in (8, 12, 16))])
 def test_alphabeta_visits_at_most_a_tenth_six_plies_deep_on_africa(plies: int) -> None:
-    search = kernel("africa")
-    position = random_position(search.rules, random.Random(plies), plies)
+    search = duel_search("africa")
+    position = duel_position(search.rules, random.Random(plies), plies)
     nodes = {
         algorithm: [
             search.search(position, depth=depth, algorithm=algorithm, limit=SearchLimit()).nodes for depth in (5, 6)
@@ -146,35 +109,25 @@ def test_alphabeta_visits_at_most_a_tenth_six_plies_deep_on_africa(plies: int) -
     ],
 )
 def test_the_kernel_and_the_rules_agree_on_the_number_of_paths(map_: str, depth: int) -> None:
-    search = kernel(map_)
+    search = duel_search(map_)
     rng = random.Random(4)
     plies = [rng.randrange(len(search.rules.map), 2 * len(search.rules.map) + 20) for _ in range(10)]
-    for position in [search.rules.initial(NO_DICE)[0], *(random_position(search.rules, rng, at) for at in plies)]:
-        assert search.perft(position, depth) == paths(search.rules, position, depth, {})
-
-
-def paths(rules: Duel, position: Position, depth: int, known: dict[Any, int]) -> int:
-    if depth == 0:
-        return 1
-    key = rules.key(position), depth
-    if key not in known:
-        results = [result for move in rules.legal_moves(position) for _, result in rules.outcomes(position, move)]
-        known[key] = sum(paths(rules, result, depth - 1, known) for result in results)
-    return known[key]
+    for position in [search.rules.initial(NO_DICE)[0], *(duel_position(search.rules, rng, at) for at in plies)]:
+        assert search.perft(position, depth) == count_paths(search.rules, position, depth, {})
 
 
 def test_the_number_of_paths_ends_with_the_game() -> None:
-    search = DuelSearch(Duel({"map": PAIR, "max_plies": 6}))
+    search = DuelSearch(Duel({"map": LAND, "max_plies": 6}))
     start = search.rules.initial(NO_DICE)[0]
     assert [search.perft(start, depth) for depth in range(4)] == [1, 2, 2, 2 * 3]
     for depth in range(4, 9):
-        assert search.perft(start, depth) == paths(search.rules, start, depth, {})
+        assert search.perft(start, depth) == count_paths(search.rules, start, depth, {})
     assert search.perft(start, 6) > 0 == search.perft(start, 7)
 
 
 @pytest.mark.parametrize("algorithm", ["expectiminimax", "alphabeta"])
 def test_a_won_game_is_worth_a_win_in_as_many_plies_and_looked_at_no_deeper(algorithm: Any) -> None:
-    search = DuelSearch(Duel({"map": PAIR}))
+    search = DuelSearch(Duel({"map": LAND}))
     position = Position((0, -1), (3, 0), 0, 5)
     found = search.search(position, depth=6, algorithm=algorithm, limit=SearchLimit())
     assert (found.value, found.depth, found.complete) == (999_999.0, 1, True)
@@ -183,15 +136,15 @@ def test_a_won_game_is_worth_a_win_in_as_many_plies_and_looked_at_no_deeper(algo
 
 @pytest.mark.parametrize("algorithm", ["expectiminimax", "alphabeta"])
 def test_the_ply_limit_is_a_draw(algorithm: Any) -> None:
-    search = kernel("africa", 10, 13)
+    search = duel_search("africa", 10, 13)
     found = search.search(
-        random_position(search.rules, random.Random(5), 12), depth=9, algorithm=algorithm, limit=SearchLimit()
+        duel_position(search.rules, random.Random(5), 12), depth=9, algorithm=algorithm, limit=SearchLimit()
     )
     assert (found.value, found.depth, found.complete) == (0.0, 1, True)
 
 
 def test_a_finished_game_has_no_move() -> None:
-    search = DuelSearch(Duel({"map": PAIR}))
+    search = DuelSearch(Duel({"map": LAND}))
     found = search.search(Position((0, 0), (3, 1), 1, 7), depth=3, algorithm="alphabeta", limit=SearchLimit())
     assert (found.move, found.value) == (None, 0.0)
 
@@ -199,8 +152,8 @@ def test_a_finished_game_has_no_move() -> None:
 @pytest.mark.parametrize("algorithm", ["expectiminimax", "alphabeta"])
 @pytest.mark.parametrize("nodes", [0, 1, 100, 5000])
 def test_a_search_out_of_nodes_answers_with_a_lesser_depth(algorithm: Any, nodes: int) -> None:
-    search = kernel("europe")
-    position = random_position(search.rules, random.Random(6), 15)
+    search = duel_search("europe")
+    position = duel_position(search.rules, random.Random(6), 15)
     limit = SearchLimit(nodes=nodes)
     found = search.search(position, depth=1000, algorithm=algorithm, limit=limit)
     assert found.move in search.rules.legal_moves(position)
@@ -212,8 +165,8 @@ def test_a_search_out_of_nodes_answers_with_a_lesser_depth(algorithm: Any, nodes
 
 @pytest.mark.parametrize("algorithm", ["expectiminimax", "alphabeta"])
 def test_a_search_out_of_time_answers_with_a_lesser_depth(algorithm: Any) -> None:
-    search = kernel("world")
-    position = random_position(search.rules, random.Random(7), 60)
+    search = duel_search("world")
+    position = duel_position(search.rules, random.Random(7), 60)
     for seconds in (-1.0, 0.0, 0.1):
         limit = SearchLimit(deadline=time.monotonic() + seconds)
         found = search.search(position, depth=60, algorithm=algorithm, limit=limit)
@@ -221,7 +174,7 @@ def test_a_search_out_of_time_answers_with_a_lesser_depth(algorithm: Any) -> Non
 
 
 def test_the_line_is_played_by_the_rules_up_to_the_first_throw() -> None:
-    for search, position in random_searches(60, SMALL[:4], seed=8):
+    for search, position in duel_searches(60, SMALL[:4], seed=8):
         state = position
         for algorithm in ("expectiminimax", "alphabeta"):
             found = search.search(position, depth=4, algorithm=algorithm, limit=SearchLimit())
@@ -233,7 +186,7 @@ def test_the_line_is_played_by_the_rules_up_to_the_first_throw() -> None:
 
 
 def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
-    search = kernel("europe")
+    search = duel_search("europe")
     board = ints(duel_board(search.rules))
     count = len(search.rules.map)
     position = Position(tuple(at % 2 for at in range(count)), (3,) * count, 0, 0)
@@ -268,25 +221,3 @@ def test_a_position_that_is_only_looked_at_is_worth_what_it_is_when_entered(name
 
 def test_the_random_numbers_of_the_table_are_those_of_splitmix64() -> None:
     assert [number % 2**64 for number in make_random_numbers(2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
-
-
-def answers() -> list[Any]:
-    """What a few searches find, for the same in another process."""
-    found = []
-    for i, (search, position) in enumerate(random_searches(6, ("south-america", "africa"), seed=10)):
-        for algorithm in ("expectiminimax", "alphabeta"):
-            result = search.search(
-                position,
-                depth=3,
-                algorithm=algorithm,
-                evaluation=EVALUATIONS[i % 3],
-                weights=(1, 2, 4, 8),
-                limit=SearchLimit(),
-            )
-            found.append([result.value.hex(), list(map(list, result.line)), result.nodes, result.leaves])
-        found.append(search.perft(position, 3))
-    return found
-
-
-def test_plain_python_finds_the_same_to_the_bit(without_numba: Any) -> None:
-    assert without_numba(answers) == answers()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -37,7 +36,7 @@ def searched(rules: Duel, state: Position, sims: int) -> Action:
 def test_actions_are_legal_wherever_a_game_gets_to(map_: str) -> None:
     rules, rng = Duel({"map": map_}), random.Random(map_)
     uct, seen = DuelUct(rules), Counter[str]()
-    for _ in range(4):
+    for _ in range(2):
         state = rules.initial(NO_DICE)[0]
         while rules.to_move(state) is not None and state.at < 60:
             found = uct.search(state, below=rng.randrange, limit=SearchLimit(nodes=rng.choice((1, 20, 200))))
@@ -74,23 +73,6 @@ def codes_of(rules: Duel) -> list[int]:
     return [*map(cell_of, range(len(rules.map))), *range(board[BORDERS], board[BORDERS_END])]
 
 
-def moves_of_searches() -> list[str]:
-    """What is played in the first turns of two maps."""
-    moves = []
-    for map_ in ("south-america", "europe"):
-        rules = Duel({"map": map_})
-        state = rules.initial(NO_DICE)[0]
-        while rules.to_move(state) is not None and state.at < 16:
-            move = searched(rules, state, 60)
-            moves.append(rules.notation(move))
-            state = rules.apply(state, move, Dice(bytes(32), state.at))[0]
-    return moves
-
-
-def test_the_same_number_of_simulations_plays_the_same_moves_compiled_and_plain(without_numba: Any) -> None:
-    assert moves_of_searches() == without_numba(moves_of_searches)
-
-
 def test_a_win_at_hand_is_taken() -> None:
     rules = Duel({})
     assert searched(rules, Position((0, 0, -1, 0), (3, 3, 0, 3), 0, 9), 50) == Action("invade", 2)
@@ -99,12 +81,10 @@ def test_a_win_at_hand_is_taken() -> None:
 def test_it_wins_more_than_it_loses_against_moves_at_random() -> None:
     rules = Duel({})
     won = 0
-    for seed in range(12):
-        state, _ = play(
-            rules, [Uct("u", sims=100), RandomBot("r")], rules.initial(NO_DICE)[0], str(seed), bytes([seed])
-        )
+    for seed in range(8):
+        state, _ = play(rules, [Uct("u", sims=60), RandomBot("r")], rules.initial(NO_DICE)[0], str(seed), bytes([seed]))
         won += rules.ranks(state)[0] == 1
-    assert won >= 8
+    assert won >= 6
 
 
 def test_a_game_that_is_over_has_no_move() -> None:

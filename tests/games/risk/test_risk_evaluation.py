@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bots.evaluation import load_evaluation, names_of
+from exact_boards import board
 from games.risk.evaluation import breadth_first_pairs, features, unam, unam_score
 from games.risk.measuring.features import measure_features
 from games.risk.rules.duel import Duel, Position
@@ -16,14 +17,8 @@ from games.risk.rules.maps import load_map
 from games.risk.search.flat_position import MODES, board_values, evaluate, make_state, scale_values
 from machine.compiled import floats, ints
 
-NAMES = ("a", "b", "c", "d")
-SQUARE = {
-    "name": "square with a diagonal",
-    "continents": [{"name": "all", "bonus": 0}],
-    "territories": [{"name": name, "continent": 0, "x": 9 * i, "y": 9 * i} for i, name in enumerate(NAMES)],
-    "borders": [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]],
-}
-RULES = Duel({"map": SQUARE})
+RULES = Duel({"map": board([(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]).encoded})
+"""On a square with a diagonal, of the territories a to d."""
 MIXED = Position((0, 1, 0, -1), (4, 2, 6, 0), 0, 9)
 """MAX, seat 0, has a and c with 4 and 6, the enemy b with 2; d is free."""
 
@@ -91,14 +86,13 @@ def test_evaluations_stay_strictly_between_a_loss_and_a_win(map_: str, name: str
 @pytest.mark.parametrize("map_", ["africa", "asia", "world"])
 def test_the_flat_arrays_agree_with_the_features_whatever_the_number_of_seats(map_: str) -> None:
     rng = random.Random(1)
-    board = load_map(map_)
-    rules: Any = SimpleNamespace(map=board)
-    flat = ints(board_values(board))
+    rules: Any = SimpleNamespace(map=load_map(map_))
+    flat, size = ints(board_values(rules.map)), len(rules.map)
     for seats in range(2, 7):
         weights = tuple(rng.uniform(0, 10) for _ in range(4))
-        scale = floats(scale_values(board, weights, 1.0))
+        scale = floats(scale_values(rules.map, weights, 1.0))
         for seat in range(seats):
-            owner = [rng.randrange(-1, seats) for _ in range(len(board))]
+            owner = [rng.randrange(-1, seats) for _ in range(size)]
             troops = [rng.randint(1, 200) if held >= 0 else 0 for held in owner]
             position = SimpleNamespace(owner=owner, troops=troops)
             readable = features(rules, position, seat, weights)

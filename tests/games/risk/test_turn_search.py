@@ -27,34 +27,11 @@ from games.risk.search.turn_search import FULL_WIDTH, SearchWidth, TurnSearch
 from kept_code import kept
 from machine.compiled import HAS_NUMBA, floats, ints, zeros
 from protocol.dice import Dice
+from risk_positions import SMALL, campaign_positions
 from volumes import examples
 
 enough, judge, odds_of = kept(table.find_sufficient), kept(campaign_evaluation.evaluate), kept(table.look_up_odds)
 ALGORITHMS = ("expectiminimax", "alphabeta")
-MAPS = ("south-america", "australia", "africa", "europe")
-
-
-def positions(seed: int, count: int, maps: tuple[str, ...] = MAPS, **more: Any) -> Iterator[tuple[Campaign, Position]]:
-    """Unfinished positions of random games under mixed configs, some with a seat that dropped out."""
-    rng = random.Random(seed)
-    while count:
-        config: dict[str, Any] = {"map": rng.choice(maps), "players": rng.randint(2, 4), **more}
-        config["draft"], config["battle"] = (
-            rng.choice(("territories", "classic")),
-            rng.choice(("dice", "deterministic")),
-        )
-        rules = Campaign({**config, "initial_units": rng.randint(1, 4)})
-        state = rules.initial(Dice(rng.randbytes(32), 0))[0]
-        for _ in range(rng.randrange(40)):
-            after = rules.apply(state, rules.sample_move(state, rng.randrange), Dice(rng.randbytes(32), 0))[0]
-            if rules.to_move(after) is None:
-                break
-            state = after
-        if rng.random() < 0.3 and len(state.out) < rules.seats - 2:
-            state = rules.remove_seat(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
-        if rules.to_move(state) is not None:
-            count -= 1
-            yield rules, state
 
 
 class Plain:
@@ -133,7 +110,7 @@ def found(rules: Campaign, state: Position, algorithm: Any, turns: int, **option
 
 def test_the_flat_arrays_evaluate_as_the_readable_functions_do() -> None:
     rng = random.Random(3)
-    for rules, state in positions(1, examples(16, nightly=40), (*MAPS, "world", "grid-6x6")):
+    for rules, state in campaign_positions(1, examples(16, nightly=40), (*SMALL[:4], "world", "grid-6x6")):
         board, strong = ints(campaign_board(rules)), zeros(6, float)
         arrays = make_campaign_state(board, state)
         six, four = [rng.uniform(0, 10) for _ in DEFAULT_OUTLOOK_WEIGHTS], [rng.uniform(0, 10) for _ in EQUAL_WEIGHTS]
@@ -154,7 +131,7 @@ def test_a_seat_that_is_out_has_no_outlook_and_one_alone_has_all() -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_turn_is_worth_what_a_plain_search_over_the_rules_says(algorithm: str) -> None:
-    for rules, state in positions(2, 12, ("south-america", "australia")):
+    for rules, state in campaign_positions(2, 12, ("south-america", "australia")):
         expected = Plain(rules, state).value(state, min(3, state.attacks_left), 1, 0)
         assert found(rules, state, algorithm, 1).value == pytest.approx(expected, rel=1e-9), state
 
@@ -162,14 +139,14 @@ def test_a_turn_is_worth_what_a_plain_search_over_the_rules_says(algorithm: str)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_turns_of_others_are_worth_what_a_plain_search_over_the_rules_says(algorithm: str) -> None:
     for turn_order in ("fixed", "snake"):
-        for rules, state in positions(4, 4, ("south-america",), max_attacks=1, turn_order=turn_order):
+        for rules, state in campaign_positions(4, 4, ("south-america",), max_attacks=1, turn_order=turn_order):
             expected = Plain(rules, state).value(state, 1, 2, 0)
             assert found(rules, state, algorithm, 2).value == pytest.approx(expected, rel=1e-9), state
 
 
 def test_pruning_visits_less_for_the_same_value() -> None:
     visited = {"whole": 0, "pruned": 0}
-    for rules, state in positions(5, 6):
+    for rules, state in campaign_positions(5, 6):
         whole, pruned = (found(rules, state, algorithm, 2, width=USUAL_WIDTH) for algorithm in ALGORITHMS)
         assert pruned.value == pytest.approx(whole.value, rel=1e-9)
         visited["whole"] += whole.nodes
@@ -180,7 +157,7 @@ def test_pruning_visits_less_for_the_same_value() -> None:
 @pytest.mark.parametrize("evaluation", ["outlook", "features", "none"])
 def test_whatever_it_is_asked_the_move_is_legal_and_nodes_are_kept(evaluation: str) -> None:
     settings = CampaignSettings()
-    for rules, state in positions(6, 12, (*MAPS, "world", "grid-6x6")):
+    for rules, state in campaign_positions(6, 12, (*SMALL[:4], "world", "grid-6x6")):
         weights = DEFAULT_OUTLOOK_WEIGHTS if evaluation == "outlook" else EQUAL_WEIGHTS
         for algorithm in ALGORITHMS:
             for nodes in (1, 49, 300):
@@ -195,7 +172,7 @@ def test_whatever_it_is_asked_the_move_is_legal_and_nodes_are_kept(evaluation: s
 def test_a_draft_in_halves_is_one_move_with_all_units() -> None:
     halved = 0
     width = SearchWidth((3, 3, 3, 3), (3, 3, 3, 3), 2)
-    for rules, state in positions(9, 60, ("africa", "europe", "grid-6x6")):
+    for rules, state in campaign_positions(9, 60, ("africa", "europe", "grid-6x6")):
         if state.phase == "draft":
             move = found(rules, state, "alphabeta", 1, width=width).move
             assert isinstance(move, Draft)
@@ -218,7 +195,7 @@ def test_with_the_rule_and_features_the_search_before_answers() -> None:
 
 
 def test_with_no_time_left_a_move_is_made_at_once() -> None:
-    for rules, state in positions(7, 4, ("world", "grid-6x6")):
+    for rules, state in campaign_positions(7, 4, ("world", "grid-6x6")):
         begin = CampaignKernel(rules)
         best = begin.search(
             state,
@@ -230,29 +207,6 @@ def test_with_no_time_left_a_move_is_made_at_once() -> None:
         )
         assert best.move is not None
         rules.apply(state, best.move, Dice(bytes(32), 0))
-
-
-def answers() -> list[Any]:
-    """What is found where it is compiled and where it is not."""
-    told = []
-    for rules, state in positions(8, 6):
-        for algorithm in ALGORITHMS:
-            best = CampaignKernel(rules).search(
-                state,
-                depth=3,
-                algorithm=algorithm,
-                evaluation="outlook",
-                weights=DEFAULT_OUTLOOK_WEIGHTS,
-                limit=SearchLimit(nodes=120),  # type: ignore[arg-type]
-            )
-            told.append([str(best.move), best.value, best.nodes, best.depth])
-        once = CampaignKernel(rules).search_one_ply(state, evaluation="outlook", limit=SearchLimit())
-        told.append([str(once.move), once.value, once.nodes])
-    return told
-
-
-def test_plain_python_finds_the_same_to_the_bit(without_numba: Any) -> None:
-    assert without_numba(answers) == answers()
 
 
 @pytest.mark.skipif(not HAS_NUMBA, reason="nothing is compiled")
