@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from heapq import heappop, heappush
+from itertools import pairwise
 from typing import NamedTuple
 
 _MAX_STEPS = 100
 """Maximum steps for one solution of `_solve_end_divisor` or `solve_multiplier`."""
 _TOLERANCE = 1e-12
-"""The tolerance of equations whose solution determines a returned result. Equations that only give a bound have the
-tolerance `_BOUND_TOLERANCE`.
-"""
-_BOUND_TOLERANCE = 1e-3
-"""The tolerance of equations that only give a lower bound, so that a rough solution is enough."""
+"""The tolerance of the equations."""
 _MAX_NEWTON_STEPS = 30
 """Maximum steps of Newton's method in `_Problem.stationary`."""
 _MAX_MULTIPLIER_STEPS = 12
@@ -38,9 +34,7 @@ root mean square is that of the values' offsets from the centre.
 _MIN_DIVISOR = 1e-5
 """Minimum divisor 1 + x * term. Smaller divisors would lose too many digits by rounding."""
 _GRID_CELLS = 64
-"""Number of cells of a grid in which peaks of the likelihood are searched for. It is a power of two."""
-_COARSE_CELLS = 8
-"""Number of groups of grid cells with which the search for peaks of the likelihood begins."""
+"""Number of cells of a grid in which peaks of the likelihood are searched for."""
 _MAX_ROOT_STEPS = 60
 """Maximum number of bisections and steps of false position in `_Problem.root`."""
 
@@ -259,31 +253,29 @@ class _Problem(NamedTuple):
         """Return the likeliest chances if the observed mean is below the required mean. `stationary` is a known
         solution, or None.
 
-        The likelihood of the solutions may have several peaks; the highest counts. The range of root mean squares is
-        divided into cells, which are searched for peaks one by one. The best solution is at least as likely as every
-        `_Candidate`. So a cell is skipped if all its candidates are less likely than a known candidate.
+        The likelihood of the solutions may have several peaks; the highest counts. There is a peak in every cell of a
+        grid at whose start `_Candidate.above` is positive, but not at its end.
         """
-        grids = [_Grid(self, bounds) for bounds in self.ranges()]
-        chances = grids[-1].peak(0, _GRID_CELLS).chances if stationary is None else self.chances(stationary)
-        peaks = [(self.lost(chances), chances)]
-        rms = self.moments(chances)[1]
-        width = _GRID_CELLS // _COARSE_CELLS
-        cells = [(which, at, at + width) for which in range(len(grids)) for at in range(0, _GRID_CELLS, width)]
-        least = min([peaks[0][0]] + [grids[which].lost(at) for which, at, _ in cells])
-        queue = sorted((grids[which].least_lost(at, end), which, at, end) for which, at, end in cells)
-        while queue and queue[0][0] <= least:
-            _, which, at, end = heappop(queue)
-            grid = grids[which]
-            if end - at > 1:
-                middle = (at + end) // 2
-                least = min(least, grid.lost(middle))
-                for low, high in ((at, middle), (middle, end)):
-                    heappush(queue, (grid.least_lost(low, high), which, low, high))
-            elif grid.has_peak(at) and not grid.has(at, rms):
-                peak = grid.peak(at, at + 1)
-                peaks.append((peak.lost, peak.chances))
-                least = min(least, peak.lost)
-        return min(peaks)[1]
+        peaks = [
+            self.root(start, end)
+            for bounds in self.ranges()
+            for start, end in pairwise(self.grid(bounds))
+            if start[1] > 0 >= end[1]
+        ]
+        if stationary is not None:
+            chances = self.chances(stationary)
+            peaks.append(_Candidate(chances, self.lost(chances), 0.0))
+        return min(peaks, key=lambda peak: peak.lost).chances
+
+    def grid(self, bounds: tuple[float, float]) -> list[tuple[float, float]]:
+        """Return pairs in ascending order: the logarithm of a root mean square between two bounds, and
+        `_Candidate.above` there. Cells are smaller near both bounds, at which there are no candidates: `above` is
+        infinite at the first, and minus infinite at the last.
+        """
+        low, high = (math.log(bound) for bound in bounds)
+        steps = [(1 - math.cos(math.pi * at / _GRID_CELLS)) / 2 for at in range(1, _GRID_CELLS)]
+        inner = [low + (high - low) * step for step in steps]
+        return [(low, math.inf), *((at, self.candidate(math.exp(at)).above) for at in inner), (high, -math.inf)]
 
     def ranges(self) -> list[tuple[float, float]]:
         """Return ranges that contain the root mean squares of all solutions. For each root mean square r inside a
@@ -305,22 +297,6 @@ class _Problem(NamedTuple):
             return _Candidate([count / sum(self.counts) for count in self.counts], math.inf, 0.0)
         chances = _balance(terms, self.counts)
         return _Candidate(chances, self.lost(chances), math.log(self.moments(chances)[1] / rms))
-
-    def least_lost(self, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of `_Candidate.lost` for the candidates of all root mean squares between two bounds. It
-        is computed from the greatest value of each term between these bounds. With it, `from_below` skips cells.
-        """
-        # A term is greatest where the root mean square is as far from the centre as its value.
-        (low, high), half = bounds, self.ratio / 2
-        nearest = [min(max(abs(offset), low), high) for offset in self.offsets]
-        greatest = [
-            offset - half * (rms + offset * offset / rms) for offset, rms in zip(self.offsets, nearest, strict=True)
-        ]
-        if not max(greatest) > 0:
-            return math.inf
-        if sum([count * term for count, term in zip(self.counts, greatest, strict=True)]) >= 0:
-            return 0.0
-        return self.lost(_balance(greatest, self.counts, _BOUND_TOLERANCE))
 
     def root(self, start: tuple[float, float], end: tuple[float, float]) -> _Candidate:
         """Find a root mean square, between two others, at which `_Candidate.above` is 0, and return its candidate. This
@@ -349,56 +325,6 @@ class _Problem(NamedTuple):
         return found
 
 
-class _Grid:
-    """A grid of root mean squares (nodes) between two bounds, with the `_Candidate` for each. A cell is the interval
-    between two neighbouring nodes. Cells are smaller near both bounds.
-    """
-
-    def __init__(self, problem: _Problem, bounds: tuple[float, float]) -> None:
-        self._problem = problem
-        low, high = (math.log(bound) for bound in bounds)
-        self._logs = [
-            low + (high - low) * (1 - math.cos(math.pi * at / _GRID_CELLS)) / 2 for at in range(_GRID_CELLS + 1)
-        ]
-        self._candidates: dict[int, _Candidate] = {}
-
-    def lost(self, at: int) -> float:
-        """Compute the candidate of node `at`, and return by how much its log likelihood is below that of the observed
-        shares. Return infinity for the first and the last node, which have no candidate.
-        """
-        if not 0 < at < _GRID_CELLS:
-            return math.inf
-        self._candidates[at] = self._problem.candidate(math.exp(self._logs[at]))
-        return self._candidates[at].lost
-
-    def least_lost(self, at: int, end: int) -> float:
-        return self._problem.least_lost((math.exp(self._logs[at]), math.exp(self._logs[end])))
-
-    def has(self, at: int, rms: float) -> bool:
-        """Return whether the root mean square `rms` is in the cell that begins at node `at`."""
-        return self._logs[at] <= math.log(rms) <= self._logs[at + 1]
-
-    def has_peak(self, at: int) -> bool:
-        """Return whether the likelihood has a peak between node `at` and the next node. It has one if
-        `_Candidate.above` is positive at the first of these nodes, but not at the second.
-        """
-        return self._above(at) > 0 >= self._above(at + 1)
-
-    def peak(self, at: int, end: int) -> _Candidate:
-        """Return the candidate at a peak of the likelihood between the nodes `at` and `end`. Its `above` is 0, up to
-        rounding.
-        """
-        return self._problem.root((self._logs[at], self._above(at)), (self._logs[end], self._above(end)))
-
-    def _above(self, at: int) -> float:
-        """Return `_Candidate.above` of a node's candidate. The first and the last node have no candidate: return
-        infinity for the first, and minus infinity for the last.
-        """
-        if at == 0:
-            return math.inf
-        return self._candidates[at].above if at < _GRID_CELLS else -math.inf
-
-
 def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
     """Return the x at which Newton's method starts. It is the result of one Newton step from 0, kept within the range
     of possible x.
@@ -408,7 +334,7 @@ def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
     return max(-_NEWTON_START_RATIO / max(terms), min(-_NEWTON_START_RATIO / min(terms), x))
 
 
-def _balance(terms: Sequence[float], counts: Sequence[float], tolerance: float = _TOLERANCE) -> list[float]:
+def _balance(terms: Sequence[float], counts: Sequence[float]) -> list[float]:
     """Return the likeliest chances of values under which their terms have mean 0. Some terms are below 0 and some
     above. `counts` says how often each value was observed.
 
@@ -425,7 +351,7 @@ def _balance(terms: Sequence[float], counts: Sequence[float], tolerance: float =
         return [count / total / (1 + x * term) for term, count in zip(terms, counts, strict=True)]
     end = min(terms) if heavier > 0 else max(terms)
     shares = [term / end for term in terms]
-    least = _solve_end_divisor(shares, counts, tolerance)
+    least = _solve_end_divisor(shares, counts)
     return [
         count / total / ((1 - share) + least * share if share > 0 else 1 - share * (1 - least))
         for share, count in zip(shares, counts, strict=True)
@@ -460,7 +386,7 @@ def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float
     return None
 
 
-def _solve_end_divisor(shares: Sequence[float], counts: Sequence[float], tolerance: float) -> float:
+def _solve_end_divisor(shares: Sequence[float], counts: Sequence[float]) -> float:
     """Solve the equation of `_balance` for d = 1 + x * end, where end is the least or the greatest term. Return d, from
     0 to 1.
 
@@ -489,7 +415,7 @@ def _solve_end_divisor(shares: Sequence[float], counts: Sequence[float], toleran
         after = least * math.exp(-mean / (slope * least)) if abs(mean) < abs(slope * least) else 0.0
         if not low < after < high:
             after = math.sqrt(low * high)
-        if abs(after - least) <= tolerance * least:
+        if abs(after - least) <= _TOLERANCE * least:
             break
         least = after
     return least

@@ -1,8 +1,8 @@
-"""Turns as a bot gets them, and games between bots without an arena."""
+"""Turns as a bot gets them, simple bots, and games between bots without an arena."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bots.client.bot import Bot, Choice, Turn, make_turn_rng
@@ -10,6 +10,24 @@ from protocol.dice import Dice
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
+
+
+class First(Bot):
+    """Makes the first move there is."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
+        return turn.legal[0]
+
+
+class Chooses(Bot):
+    """Makes the move that a function returns."""
+
+    def __init__(self, choose: Callable[[Turn], Any], name: str = "mine") -> None:
+        super().__init__(name)
+        self._choose = choose
+
+    def choose(self, turn: Turn) -> Any:
+        return self._choose(turn)
 
 
 def turn(

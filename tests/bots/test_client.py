@@ -24,13 +24,9 @@ from machine.client.timeouts import ClientTimeouts
 from patience import PATIENT_CLIENT
 from protocol.messages import Hello, Move, Ready, Resign, Seek
 from timeouts import WITHIN
+from turns import Chooses, First
 
 Begin = Callable[..., "asyncio.Task[int]"]
-
-
-class First(Bot):
-    def choose(self, turn: Turn) -> Any:
-        return turn.legal[0]
 
 
 @pytest.fixture
@@ -86,13 +82,12 @@ async def test_pings_and_other_matches_are_served_while_a_choice_takes_its_time(
 ) -> None:
     may_answer = threading.Event()
 
-    class Slow(Bot):
-        def choose(self, turn: Turn) -> Any:
-            if turn.match == "m-1":
-                assert may_answer.wait(10)
-            return turn.legal[0]
+    def choose(turn: Turn) -> Any:
+        if turn.match == "m-1":
+            assert may_answer.wait(10)
+        return turn.legal[0]
 
-    begin(Slow("mine"), slots=2)
+    begin(Chooses(choose), slots=2)
     line = await peer.line()
     await line.expect(Hello)
     await line.say(script.welcome())
@@ -219,15 +214,11 @@ async def test_a_frame_that_is_no_message_is_told_and_passed_over(
 async def test_a_failing_bot_tells_the_arena_and_its_author_where_it_failed(
     peer: Any, script: Any, begin: Begin, capsys: Any
 ) -> None:
-    class Broken(Bot):
-        def choose(self, turn: Turn) -> Any:
-            raise ZeroDivisionError("oh")
-
-    begin(Broken("mine"))
+    begin(Chooses(lambda turn: 1 / 0))
     line = await seated(peer, script)
     failure = (await line.expect(Resign)).failure
-    assert failure.startswith("raised ZeroDivisionError: oh, in test_client.py line ")
-    assert "ZeroDivisionError: oh" in capsys.readouterr().err
+    assert failure.startswith("raised ZeroDivisionError: division by zero, in test_client.py line ")
+    assert "ZeroDivisionError: division by zero" in capsys.readouterr().err
 
 
 async def test_of_a_choice_that_takes_long_the_author_is_told_the_line(
@@ -235,13 +226,12 @@ async def test_of_a_choice_that_takes_long_the_author_is_told_the_line(
 ) -> None:
     may_answer = threading.Event()
 
-    class Slow(Bot):
-        def choose(self, turn: Turn) -> Any:
-            may_answer.wait(WITHIN)
-            return turn.legal[0]
+    def choose(turn: Turn) -> Any:
+        may_answer.wait(WITHIN)
+        return turn.legal[0]
 
     timeouts = dataclasses.replace(PATIENT_CLIENT, long_choice_delay_s=0.1, work_check_interval_s=0.01)
-    begin(Slow("mine"), timeouts=timeouts)
+    begin(Chooses(choose), timeouts=timeouts)
     line = await seated(peer, script)
     said = ""
     async with asyncio.timeout(WITHIN):
@@ -250,7 +240,7 @@ async def test_of_a_choice_that_takes_long_the_author_is_told_the_line(
             said += capsys.readouterr().err
     may_answer.set()
     await line.expect(Move)
-    number = Slow.choose.__code__.co_firstlineno + 1
+    number = choose.__code__.co_firstlineno + 1
     told = f"mine: choose is still running at ply 0 of m-1, test_client.py line {number}; "
     assert all(re.fullmatch(re.escape(told) + r"\d+ s left", one) for one in said.splitlines()), said
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bots.client.bot import Bot, Turn
 from bots.client.conversation import Conversation, PrintLine, ScheduleSeek, Stop
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose, do_work
@@ -28,13 +27,9 @@ from machine.client.nodes import (
 from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
+from turns import First
 
 FIRST, A, B, C = "ws://arena", "ws://arena/a", "ws://arena/b", "ws://arena/c"
-
-
-class First(Bot):
-    def choose(self, turn: Turn) -> Any:
-        return turn.legal[0]
 
 
 class Roaming:

@@ -18,11 +18,7 @@ from bots.client.worker_threads import Choose, Conclude, Prepare, do_work
 from machine.client.client_protocol import Effect, PrintLine, ScheduleListing, Stop
 from protocol import messages
 from protocol.codec import MSGPACK
-
-
-class First(Bot):
-    def choose(self, turn: Turn) -> Any:
-        return turn.legal[0]
+from turns import Chooses, First
 
 
 class Talk:
@@ -180,11 +176,7 @@ def test_memory_lasts_from_turn_to_turn(talk: Talk, script: Any) -> None:
 
 
 def test_what_a_bot_thought_of_its_move_travels_as_info(script: Any) -> None:
-    class Thoughtful(Bot):
-        def choose(self, turn: Turn) -> Choice:
-            return Choice(turn.legal[0], value=float("inf"), depth=3, nodes=99, note="n" * 300)
-
-    talk = Talk(Thoughtful("mine"))
+    talk = Talk(Chooses(lambda turn: Choice(turn.legal[0], value=float("inf"), depth=3, nodes=99, note="n" * 300)))
     said, move = talk.thinks(at_its_turn(talk, script))
     assert isinstance(move, messages.Move)
     assert move.info == {"depth": 3, "nodes": 99, "note": "n" * 256}
@@ -220,11 +212,7 @@ class Unreadable:
 def test_thinking_that_cannot_be_kept_leaves_the_move_standing_and_is_told(
     script: Any, thinking: dict[str, Any], says: str
 ) -> None:
-    class Thoughtful(Bot):
-        def choose(self, turn: Turn) -> Choice:
-            return Choice(turn.legal[0], **thinking)
-
-    talk = Talk(Thoughtful("mine"))
+    talk = Talk(Chooses(lambda turn: Choice(turn.legal[0], **thinking)))
     said, move = talk.thinks(at_its_turn(talk, script))
     assert move == messages.Move(match="m-1", ply=0, move={"heap": 0, "take": 1})
     assert f"is dropped: {says}" in lines([said])[0]
@@ -253,19 +241,15 @@ def test_nothing_is_chosen_after_the_last_strike_or_for_a_ply_that_has_passed(ta
 
 
 def test_an_error_in_the_authors_code_is_shown_and_loses_that_match_only(script: Any) -> None:
-    class Broken(Bot):
-        def choose(self, turn: Turn) -> Any:
-            return turn.state["no such key"]
-
-    talk = Talk(Broken("mine"), slots=2)
+    talk = Talk(FailsIn("m-1"), slots=2)
     said, resign = talk.thinks(at_its_turn(talk, script))
-    line = Broken.choose.__code__.co_firstlineno + 1
+    line = FailsIn.choose.__code__.co_firstlineno + 1
     failure = f"raised KeyError: 'no such key', in test_client_protocol.py line {line}"
     assert resign == messages.Resign(match="m-1", failure=failure)
     assert isinstance(said, PrintLine)
     assert said.line.startswith("mine: its code failed at ply 0 of m-1; the match is lost\nTraceback")
     assert 'return turn.state["no such key"]' in said.line
-    assert "thinking.py" not in said.line
+    assert "worker_threads.py" not in said.line
     assert of(messages.Ready, talk.hears(script.start("m-2")))
 
 
@@ -395,11 +379,7 @@ def test_a_bot_whose_matches_are_assigned_says_nothing_of_coming_back(script: An
     ],
 )
 def test_a_choice_that_is_no_move_is_explained(script: Any, returned: Any, says: str) -> None:
-    class Odd(Bot):
-        def choose(self, turn: Turn) -> Any:
-            return returned
-
-    talk = Talk(Odd("mine"))
+    talk = Talk(Chooses(lambda turn: returned))
     effects = talk.thinks(at_its_turn(talk, script))
     assert lines(effects)[0].startswith(f"mine: {says}")
     assert isinstance(effects[1], messages.Resign)
@@ -408,11 +388,10 @@ def test_a_choice_that_is_no_move_is_explained(script: Any, returned: Any, says:
 
 @pytest.mark.parametrize("text", ["a\x1b[31m\x00b\nanother line", "x" * 1000, "\ud800"])
 def test_whatever_an_exception_says_a_failure_can_be_sent(script: Any, text: str) -> None:
-    class Broken(Bot):
-        def choose(self, turn: Turn) -> Any:
-            raise ValueError(text)
+    def fail(turn: Turn) -> Any:
+        raise ValueError(text)
 
-    talk = Talk(Broken("mine"))
+    talk = Talk(Chooses(fail))
     (resign,) = of(messages.Resign, talk.thinks(at_its_turn(talk, script)))
     sent = MSGPACK.decode_client(MSGPACK.encode(resign))
     assert isinstance(sent, messages.Resign)
@@ -420,11 +399,7 @@ def test_whatever_an_exception_says_a_failure_can_be_sent(script: Any, text: str
 
 
 def test_a_result_says_whose_program_failed_and_how(script: Any) -> None:
-    class Broken(Bot):
-        def choose(self, turn: Turn) -> Any:
-            return None
-
-    talk = Talk(Broken("mine"))
+    talk = Talk(Chooses(lambda turn: None))
     talk.thinks(at_its_turn(talk, script))
     ended = script.end(ranks=(2, 1), reason="failed")
     ended.seats[1] = msgspec.structs.replace(ended.seats[1], reason="win")
@@ -437,12 +412,12 @@ def test_a_result_says_whose_program_failed_and_how(script: Any) -> None:
     )
 
 
-def test_a_bot_that_gives_up_resigns_without_a_word(script: Any) -> None:
-    class Quitter(Bot):
-        def choose(self, turn: Turn) -> Any:
-            raise GiveUp
+def give_up(turn: Turn) -> Any:
+    raise GiveUp
 
-    talk = Talk(Quitter("mine"))
+
+def test_a_bot_that_gives_up_resigns_without_a_word(script: Any) -> None:
+    talk = Talk(Chooses(give_up))
     assert talk.thinks(at_its_turn(talk, script)) == [messages.Resign(match="m-1")]
 
 
@@ -579,11 +554,7 @@ def test_a_move_for_a_ply_that_has_passed_is_dropped(talk: Talk, script: Any) ->
 
 
 def test_a_resignation_made_while_the_connection_was_down_is_sent_later(script: Any) -> None:
-    class Quitter(Bot):
-        def choose(self, turn: Turn) -> Any:
-            raise GiveUp
-
-    talk = Talk(Quitter("mine"))
+    talk = Talk(Chooses(give_up))
     thinking = at_its_turn(talk, script)
     talk.conversation.handle_lost(1006)
     talk.thinks(thinking)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from arena.commands.watch import MatchDisplay
 from bots.agents.answers import describe_games, describe_match
@@ -29,6 +30,7 @@ from bots.reference.human import Human, format_turn, read_move
 from bots.reference.random_bot import RandomBot
 from example_games import CONNECT_FOUR, ONE_CARD, PIG, TWENTY_ONE
 from machine.client.client_protocol import Effect, PrintLine, Stop
+from match_script import Script
 from protocol import messages
 from protocol.dice import Dice
 from protocol.errors import IllegalMove, MalformedMove, UsageFault
@@ -39,60 +41,34 @@ from protocol.games.wire_game import WireGame
 from protocol.messages import CHANCE, Event
 
 GAMES = [CONNECT_FOUR, PIG, ONE_CARD, TWENTY_ONE]
-LIMITS = messages.Limits(max_message=16384, strikes=3, slots=8)
 
 
-class Arena:
+class Arena(Script):
     """The arena's messages of one match, in which the bot sits on seat 0 and the others move at random."""
 
     def __init__(self, game: type[TurnGame[Any, Any]]) -> None:
-        self.rules: Game[Any, Any] = game.rules({})
+        super().__init__(game.rules({}), rival="bob")
         self.name = game.name
+        self.events: list[Event] = []
         self.state, dealt = self.rules.initial(self.dice)
-        self.events: list[Event] = [] if dealt is None else [dealt]
+        self.events += [] if dealt is None else [dealt]
 
     @property
     def dice(self) -> Dice:
-        return Dice(b"key", len(getattr(self, "events", ())))
+        return Dice(b"key", len(self.events))
 
-    def welcome(self) -> messages.Welcome:
-        return messages.Welcome(bot="mine", games=["nim", self.name], limits=LIMITS, resumed=[])
+    def welcomes(self) -> messages.Welcome:
+        return self.welcome(games=["nim", self.name])
 
-    def start(self, seek: str | None) -> messages.Start:
-        players = [messages.Player(bot="mine"), *(messages.Player(bot="bob") for _ in range(self.rules.seats - 1))]
-        return messages.Start(
-            match="m-1",
-            seek=seek,
-            game=self.name,
-            config=self.rules.config,
-            seat=0,
-            seats=players,
-            clock=messages.Clock(bank_ms=60_000, increment_ms=500),
-            commitment="0" * 64,
-            rated=True,
-        )
-
-    def turn(self) -> messages.Turn | None:
+    def next_turn(self) -> messages.Turn | None:
         """Play until it is the turn of the bot. Return None if the match is over."""
         while (seat := self.rules.to_move(self.state)) not in (None, 0):
             if seat == CHANCE:
                 self.state, event = self.rules.apply_chance(self.state, self.dice)
+                self.events.append(event)
             else:
                 self._play(self.rules.encode_move(self.rules.legal_moves(self.state)[-1]))
-                continue
-            self.events.append(event)
-        if seat is None:
-            return None
-        return messages.Turn(
-            match="m-1",
-            ply=self.rules.ply(self.state),
-            to_move=0,
-            state=self.rules.view(self.rules.encode_state(self.state), 0),
-            events=[self.rules.view_event(event, 0) for event in self.events],
-            clock=[60_000] * self.rules.seats,
-            legal=self.rules.legal_moves_for_turn(self.state)[0],
-            digest="0" * 64,
-        )
+        return None if seat is None else self.turn_at(self.state, self.events)
 
     def _play(self, move: Mapping[str, Any]) -> None:
         self.state, event = self.rules.apply(self.state, self.rules.decode_move(move), self.dice)
@@ -109,10 +85,10 @@ class Arena:
 def begin(bot: Bot, arena: Arena, **settings: Any) -> tuple[Conversation, list[Effect]]:
     """Return a conversation whose match has begun, and the effects of its first turn."""
     talk = Conversation(bot, Settings(**{"seed": "7", **settings}), "t" * 20)
-    (seek,) = (effect for effect in talk.receive(arena.welcome(), 0.0) if isinstance(effect, messages.Seek))
+    (seek,) = (effect for effect in talk.receive(arena.welcomes(), 0.0) if isinstance(effect, messages.Seek))
     assert seek.game == arena.name
-    talk.receive(arena.start(seek.id), 0.0)
-    turn = arena.turn()
+    talk.receive(arena.start(seek=seek.id), 0.0)
+    turn = arena.next_turn()
     assert turn is not None
     return talk, talk.receive(turn, 0.0)
 
@@ -135,7 +111,7 @@ def test_a_bot_plays_a_whole_match_on_the_legal_moves_that_it_is_told(game: type
     while True:
         assert arena.take(think(talk, bot, effects)) == []
         moves += 1
-        turn = arena.turn()
+        turn = arena.next_turn()
         if turn is None:
             break
         arena.events.clear()
@@ -206,7 +182,7 @@ def test_only_the_arena_says_that_there_is_no_game() -> None:
     settings = merge_settings(PartialSettings(game="connect4", config={"columns": 5}))
     assert (settings.game, settings.config) == ("connect4", {"columns": 5})
     talk = Conversation(RandomBot("mine"), Settings(game="halma"), "t" * 20)
-    *_, line, stop = talk.receive(Arena(PIG).welcome(), 0.0)
+    *_, line, stop = talk.receive(Arena(PIG).welcomes(), 0.0)
     assert line == PrintLine("mine: the arena does not play halma; it plays nim, pig", is_error=True)
     assert stop == Stop(1)
 
@@ -216,7 +192,7 @@ def test_without_a_game_a_bot_takes_one_that_only_the_arena_has() -> None:
         games = GameList()
 
     talk = Conversation(Fond("mine"), Settings(), "t" * 20)
-    welcome = messages.Welcome(bot="mine", games=["pig"], limits=LIMITS, resumed=[])
+    welcome = Script().welcome(games=["pig"])
     assert [e.game for e in talk.receive(welcome, 0.0) if isinstance(e, messages.Seek)] == ["pig"]
 
 
@@ -227,10 +203,10 @@ class Warm(RandomBot):
 
 def test_an_open_bot_takes_matches_of_games_that_only_the_arena_has() -> None:
     settings = Settings(open=True, slots=9)
-    effects = Conversation(RandomBot("mine"), settings, "t" * 20).receive(Arena(PIG).welcome(), 0.0)
+    effects = Conversation(RandomBot("mine"), settings, "t" * 20).receive(Arena(PIG).welcomes(), 0.0)
     assert [(e.game, e.presets) for e in effects if isinstance(e, messages.Seek)] == [("nim", []), ("pig", [])]
     talk = Conversation(Warm("mine"), settings, "t" * 20)
-    effects = talk.receive(Arena(PIG).welcome(), 0.0)
+    effects = talk.receive(Arena(PIG).welcomes(), 0.0)
     (warming,) = (effect for effect in effects if isinstance(effect, messages.Warming))
     assert warming.games[-1] == "pig"
     assert [effect for effect in effects if isinstance(effect, WarmUp)] == [WarmUp("nim")]
@@ -239,7 +215,7 @@ def test_an_open_bot_takes_matches_of_games_that_only_the_arena_has() -> None:
 
 
 def test_an_open_bot_of_another_game_does_not_play_them() -> None:
-    effects = Conversation(OnlyNim("mine"), Settings(open=True, slots=9), "t" * 20).receive(Arena(PIG).welcome(), 0.0)
+    effects = Conversation(OnlyNim("mine"), Settings(open=True, slots=9), "t" * 20).receive(Arena(PIG).welcomes(), 0.0)
     assert [e.game for e in effects if isinstance(e, messages.Seek)] == ["nim"]
 
 
@@ -289,32 +265,21 @@ def test_two_versions_need_the_rules() -> None:
 
 def test_a_result_with_payoffs_has_no_unit_that_only_the_rules_know() -> None:
     arena = Arena(ONE_CARD)
-    end = messages.End(
-        match="m-1",
-        ply=3,
-        events=[],
-        state={},
-        digest="0" * 64,
-        ranks=[1, 2],
-        reason="win",
-        seats=[
-            messages.Outcome(bot="mine", rank=1, reason="win", payoff=1.0),
-            messages.Outcome(bot="bob", rank=2, reason="win", payoff=-1.0),
-        ],
-        seed="0" * 64,
-        nonces=["", ""],
-        record="m-1.jsonl.gz",
-    )
-    assert format_result(arena.start(None), 0, end) == "mine: won m-1 against bob, 1.000 to -1.000, unrated"
+    seats = [
+        messages.Outcome(bot="mine", rank=1, reason="win", payoff=1.0),
+        messages.Outcome(bot="bob", rank=2, reason="win", payoff=-1.0),
+    ]
+    end = structs.replace(Script().end(), seats=seats)
+    assert format_result(arena.start(), 0, end) == "mine: won m-1 against bob, 1.000 to -1.000, unrated"
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_an_agent_plays_and_is_told_what_the_arena_tells(game: type[TurnGame[Any, Any]]) -> None:
     arena = Arena(game)
     talk = AgentProtocol("mine", "secret-of-sixteen", "ws://arena", "seed")
-    talk.receive(arena.welcome(), 0.0)
-    talk.receive(arena.start(None), 0.0)
-    turn = arena.turn()
+    talk.receive(arena.welcomes(), 0.0)
+    talk.receive(arena.start(), 0.0)
+    turn = arena.next_turn()
     assert turn is not None
     talk.receive(turn, 0.0)
     assert talk.match is not None
@@ -353,9 +318,9 @@ def test_an_agent_is_told_that_only_the_arena_has_the_rules() -> None:
 def test_a_match_is_watched_by_the_states_that_the_arena_tells(capsys: pytest.CaptureFixture[str]) -> None:
     arena = Arena(PIG)
     arena._play({"move": "roll"})
-    turn = arena.turn()
+    turn = arena.next_turn()
     assert turn is not None
-    display = MatchDisplay(arena.start(None))
+    display = MatchDisplay(arena.start())
     display.show_turn(turn)
     shown = capsys.readouterr().out
     assert "0  mine: roll, 60.0 s left\n" in shown

@@ -8,39 +8,28 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from bots.client.bot import GiveUp, Turn, make_turn_rng
+from bots.client.bot import GiveUp, Turn
 from bots.reference.human import Human, format_turn, read_move
+from match_script import Script
 from protocol.dice import Dice
 from protocol.errors import BotFault
 from protocol.games import load_game
-from protocol.messages import End, Event, Player
+from protocol.messages import Event, Player
+from turns import turn
 
 
-def turn_of(game: str, state: dict[str, Any], **fields: Any) -> Turn:
+def turn_of(game: str, state: dict[str, Any], *events: Event) -> Turn:
     rules = load_game(game)
-    position = rules.decode_state(state)
-    legal, options = rules.legal_moves_for_turn(position)
-    given: dict[str, Any] = {"legal": legal, "options": options, "events": [], **fields}
-    return Turn(
-        match="m-1",
-        seat=0,
-        ply=state["ply"],
-        state=state,
-        players=[Player(bot="me"), Player(bot="perfect")],
-        clock_ms=[60000, 60000],
-        increment_ms=0,
-        rules=rules,
-        position=position,
-        random=make_turn_rng("", "m-1", 0),
-        **given,
-    )
+    players = [Player(bot="me"), Player(bot="perfect")]
+    return replace(turn(rules, rules.decode_state(state), events=events), players=players)
 
 
 @pytest.fixture
 def nim() -> Turn:
     event = Event(ply=1, seat=1, move={"heap": 2, "take": 5})
-    return turn_of("nim", {"heaps": [1, 0, 2], "ply": 2, "to_move": 0}, events=[event])
+    return turn_of("nim", {"heaps": [1, 0, 2], "ply": 2, "to_move": 0}, event)
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -123,7 +112,7 @@ def after(turn: Turn, text: str) -> Turn:
     """The turn that follows, the move that was typed having been made."""
     move = turn.rules.decode_move(read_move(turn, text))
     state, event = turn.rules.apply(turn.position, move, Dice(bytes(32), turn.ply))
-    return turn_of("risk-campaign", dict(turn.rules.encode_state(state)), events=[event])
+    return turn_of("risk-campaign", dict(turn.rules.encode_state(state)), event)
 
 
 def test_a_draft_is_typed_as_it_is_printed_with_names_or_numbers(campaign: Turn) -> None:
@@ -193,18 +182,5 @@ def test_the_last_board_is_shown(nim: Turn, monkeypatch: pytest.MonkeyPatch, cap
     human.choose(nim)
     capsys.readouterr()
     state = {"heaps": [0, 0, 0], "ply": 4, "to_move": None}
-    human.ended(
-        End(
-            match="m-1",
-            ply=4,
-            events=[],
-            state=state,
-            digest="",
-            ranks=[2, 1],
-            reason="win",
-            seats=[],
-            nonces=[],
-            record="",
-        )
-    )
+    human.ended(structs.replace(Script().end(), state=state))
     assert capsys.readouterr().out == nim.rules.draw_board(nim.rules.decode_state(state)) + "\n"

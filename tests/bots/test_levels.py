@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
+import runpy
 import sys
 import tomllib
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,16 @@ from turns import turn
 PROGRAM = Path(__file__).parents[2] / "benchmarks" / "levels.py"
 
 
-def printed(*words: str) -> list[str]:
-    """The lines of the program that fits and measures levels."""
-    done = subprocess.run([sys.executable, PROGRAM, *words], capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+    """Run the program that fits and measures levels. Return the lines that it printed."""
+
+    def run(*words: str) -> list[str]:
+        monkeypatch.setattr(sys, "argv", [str(PROGRAM), *words])
+        runpy.run_path(str(PROGRAM), run_name="__main__")
+        return capsys.readouterr().out.splitlines()
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -132,7 +139,7 @@ def test_a_higher_level_wins_more_often(rivals: tuple[str, str]) -> None:
     assert won > 26
 
 
-def test_the_program_prints_the_ladder_and_whether_it_is_in_order() -> None:
+def test_the_program_prints_the_ladder_and_whether_it_is_in_order(printed: Callable[..., list[str]]) -> None:
     lines = printed("ladder", "nim", "--matches", "14")
     assert lines[0].startswith("nim/classic: perfect, 14 matches each")
     assert [line.split()[0] for line in lines[2:10]] == [str(level) for level in range(1, 9)]
@@ -140,7 +147,9 @@ def test_the_program_prints_the_ladder_and_whether_it_is_in_order() -> None:
     assert lines[10] == f"ratings: {sum(low < high for low, high in pairwise(mus))} of 7 neighbours in order"
 
 
-def test_the_program_prints_the_shares_that_are_evenly_apart_on_the_curve_that_it_measured() -> None:
+def test_the_program_prints_the_shares_that_are_evenly_apart_on_the_curve_that_it_measured(
+    printed: Callable[..., list[str]],
+) -> None:
     curve, table = printed("fit", "nim", "--rounds", "1", "--passes", "1")
     points = [(float(share), float(strength)) for share, strength in re.findall(r"(\d\.\d+) ([+-]\d+\.\d+)", curve)]
     (row,) = tomllib.loads(table).values()

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+import zygote
 from bots import Bot, Turn, play
+from commands import user_environ
 from protocol.errors import UsageFault
 from timeouts import WITHIN
 
@@ -25,13 +27,27 @@ class Mine(Bot):
 """
 
 
+WORDS = ["--patience", "0.01", "--url", "ws://127.0.0.1:1"]
+
+
 def told(folder: Path, text: str, file: str = "mine.py") -> tuple[int, str]:
     """Run a program as an author does: its exit code, and what it says, which is all on standard error."""
     (folder / file).write_text(text)
-    command = [sys.executable, file, "--patience", "0.01", "--url", "ws://127.0.0.1:1"]
+    command = [sys.executable, file, *WORDS]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=WITHIN, check=False)
     assert done.stdout == ""
     return done.returncode, done.stderr
+
+
+def told_when_forked(folder: Path, text: str, name: str = "mine") -> tuple[int, str]:
+    """The same of a program for which it does not matter what it finds imported."""
+    (folder / f"{name}.py").write_text(text)
+    process = zygote.program(
+        [name, *WORDS], env=user_environ(), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    out, err = process.communicate(timeout=WITHIN)
+    assert out == ""
+    return process.returncode, err
 
 
 def test_a_bot_that_is_never_run_is_told_at_the_end(tmp_path: Path) -> None:
@@ -54,12 +70,12 @@ def test_the_document_quotes_what_is_said() -> None:
 def test_a_program_that_only_loads_bots_has_forgotten_none(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text(BOT)
     loads = 'import other\nfrom bots import play\nplay(["other.py", "random"], "nim")'
-    assert told(tmp_path, loads, "training.py") == (0, "")
+    assert told_when_forked(tmp_path, loads, "training") == (0, "")
 
 
 @pytest.mark.parametrize("end", ["import sys\nsys.exit(3)", pytest.param("raise SystemExit(3)", marks=pytest.mark.ci)])
 def test_a_program_that_ends_itself_is_not_asked_to_run_its_bot(end: str, tmp_path: Path) -> None:
-    assert told(tmp_path, BOT + end) == (3, "")
+    assert told_when_forked(tmp_path, BOT + end) == (3, "")
 
 
 @pytest.mark.parametrize(
@@ -75,13 +91,13 @@ def test_a_program_that_ends_itself_is_not_asked_to_run_its_bot(end: str, tmp_pa
     ],
 )
 def test_what_a_program_asks_wrongly_is_one_line(end: str, says: str, tmp_path: Path) -> None:
-    code, err = told(tmp_path, BOT + end)
+    code, err = told_when_forked(tmp_path, BOT + end)
     assert err.startswith(says)
     assert (code, err.count("\n")) == (2, 1)
 
 
 def test_what_fails_in_the_authors_own_code_keeps_its_traceback(tmp_path: Path) -> None:
-    code, err = told(tmp_path, BOT + "1 / 0")
+    code, err = told_when_forked(tmp_path, BOT + "1 / 0")
     assert (code, err.splitlines()[0]) == (1, "Traceback (most recent call last):")
     assert err.endswith("ZeroDivisionError: division by zero\n")
 
@@ -113,7 +129,7 @@ def test_a_program_that_is_loaded_says_what_is_wrong_with_its_run_once(tmp_path:
     (tmp_path / "other.py").write_text(BOT + "run(Mine)")
     loads = 'from bots import play\nplay(["other.py", "random"], "nim")'
     says = 'other.py, line 8: run takes a bot, not its class: run(Mine("mine"))\n'
-    assert told(tmp_path, loads, "training.py") == (2, says)
+    assert told_when_forked(tmp_path, loads, "training") == (2, says)
 
 
 def test_a_file_that_hides_what_only_matches_in_process_need_does_not_stop_a_bot(tmp_path: Path) -> None:

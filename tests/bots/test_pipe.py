@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from bots.client.bot import Choice, GiveUp, Turn, make_turn_rng
+from bots.client.bot import Choice, GiveUp, Turn
 from bots.commands import pipe
-from bots.commands.pipe import PipedBot, encode_turn
+from bots.commands.pipe import PipedBot, UnusableAnswer, encode_turn, parse_answer
 from commands import ends
 from process_tree import descendants
 from protocol import messages
 from protocol.games import load_game
 from protocol.messages import Event
+from turns import turn as turn_of
 
 RULES = load_game("nim")
 FIRST = {"heap": 0, "take": 1}
@@ -31,21 +33,7 @@ PLAYS = f"while read -r line; do case $line in *legal*) {ANSWER};; esac; done"
 def turn(ply: int = 0, clock: int = 60_000, events: Sequence[Event] = ()) -> Turn:
     """A turn of seat 0 at (3, 5, 7)."""
     position = RULES.decode_state({"heaps": (3, 5, 7), "ply": ply, "to_move": 0})
-    return Turn(
-        match="m-1",
-        seat=0,
-        ply=ply,
-        state=RULES.encode_state(position),
-        legal=RULES.legal_moves_for_turn(position)[0],
-        options=None,
-        events=events,
-        players=[],
-        clock_ms=[clock, 60_000],
-        increment_ms=0,
-        rules=RULES,
-        position=position,
-        random=make_turn_rng("", "m-1", ply),
-    )
+    return turn_of(RULES, position, bank_ms=clock, received=time.monotonic(), events=events)
 
 
 @contextmanager
@@ -96,24 +84,24 @@ def test_a_program_reads_the_messages_as_the_arena_sent_them(
     ("line", "choice"),
     [
         ('{"heap":0,"take":1}', Choice(FIRST)),
+        ('\ufeff{"heap":0,"take":1}', Choice(FIRST)),
         ('{"type": "move", "move": {"heap": 0, "take": 1}}', Choice(FIRST)),
         (
             '{"type":"move","match":"m-1","ply":0,"move":{"heap":0,"take":1},"info":{"value":0.5,"note":"sure"}}',
             Choice(FIRST, value=0.5, note="sure"),
         ),
-        ('\n \n{"heap":0,"take":1}', Choice(FIRST)),
+        (" ", None),
+        ("\ufeff", None),
     ],
-    ids=["as in legal", "a message", "a message with all it may have", "after empty lines"],
+    ids=["as in legal", "after a mark", "a message", "a message with all it may have", "empty", "a mark alone"],
 )
-def test_a_move_is_a_line_as_in_legal_or_a_message(start: messages.Start, line: str, choice: Choice) -> None:
-    with piped(f"read s; read t; echo '{line}'; cat >/dev/null", start) as bot:
-        assert bot.choose(turn()) == choice
+def test_a_move_is_a_line_as_in_legal_or_a_message(line: str, choice: Choice | None) -> None:
+    assert parse_answer(line.encode(), turn()) == choice
 
 
-@pytest.mark.parametrize("mark", ["\\357\\273\\277", "\\357\\273\\277\\n"], ids=["before it", "in a line of its own"])
-def test_a_byte_order_mark_before_an_answer_is_none_of_it(start: messages.Start, mark: str) -> None:
-    line = '{"heap":0,"take":1}\\n'
-    with piped(f"read s; read t; printf '{mark}{line}'; read t; printf '{mark}{line}'; cat >/dev/null", start) as bot:
+def test_empty_lines_and_byte_order_marks_before_an_answer_are_none_of_it(start: messages.Start) -> None:
+    lines = 'printf "\\357\\273\\277\\n \\n\\357\\273\\277"; ' + ANSWER
+    with piped(f"read s; read t; {lines}; read t; {lines}; cat >/dev/null", start) as bot:
         assert bot.choose(turn()).move == FIRST
         assert bot.choose(turn(ply=2)).move == FIRST
 
@@ -141,17 +129,11 @@ def test_a_byte_order_mark_that_comes_when_a_program_starts_is_not_worth_a_word(
         ('"deep"', Choice(FIRST), "whose info is 'deep', not a map"),
     ],
 )
-def test_an_info_that_nobody_keeps_leaves_the_move_standing(
-    start: messages.Start, info: str, left: Choice | None, says: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_info_that_nobody_keeps_leaves_the_move_standing(info: str, left: Choice, says: str) -> None:
+    discarded: list[str] = []
     line = f'{{"type":"move","move":{{"heap":0,"take":1}},"info":{info}}}'
-    with piped(f"read s; read t; echo '{line}'; cat >/dev/null", start) as bot:
-        if left is None:
-            with pytest.raises(GiveUp, match=says):
-                bot.choose(turn())
-        else:
-            assert bot.choose(turn()) == left
-            assert says in capfd.readouterr().err
+    assert parse_answer(line.encode(), turn(), discarded.append) == left
+    assert says in " ".join(discarded)
 
 
 def test_a_program_resigns_and_plays_the_next_match(start: messages.Start, script: Any) -> None:
@@ -178,25 +160,34 @@ RIGHT = """a move is a line like {"heap":0,"take":1}; write everything else to s
 
 
 @pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b"[0, 1]", f"wrote '[0, 1]', which is not a JSON map: {RIGHT}"),
+        (b"\377\033[2J", "wrote '\ufffd\\x1b[2J', which is not a JSON map"),
+        (b'{"type":"ready"}', 'wrote \'{"type":"ready"}\', whose type is neither move'),
+        (b'{"heap":NaN}', f"wrote '{{\"heap\":NaN}}', which has a number that no move has: {RIGHT}"),
+        (
+            b'{"heap":%s,"take":1}' % (b"9" * 5000),
+            f'wrote \'{{"heap":{"9" * 48}..., which has a number that no move has',
+        ),
+        (
+            b'{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}',
+            """wrote '{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}', which has a number that no""",
+        ),
+        (b'{"type":"move"}', f"wrote a move without a map in the field move: {RIGHT}"),
+    ],
+)
+def test_a_line_that_is_no_answer_is_quoted_with_what_would_be_one(line: bytes, says: str) -> None:
+    with pytest.raises(UnusableAnswer) as refused:
+        parse_answer(line, turn())
+    assert str(refused.value).startswith(says)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("program", "says"),
     [
         ("read s; read t; echo thinking...; cat", f"wrote 'thinking...', which is not a JSON map: {RIGHT}"),
-        ("read s; read t; echo '[0, 1]'; cat", f"wrote '[0, 1]', which is not a JSON map: {RIGHT}"),
-        ("read s; read t; printf '\\377\\033[2J\\n'; cat", "wrote '\ufffd\\x1b[2J', which is not a JSON map"),
-        ('read s; read t; echo \'{"type":"ready"}\'; cat', 'wrote \'{"type":"ready"}\', whose type is neither move'),
-        (
-            "read s; read t; echo '{\"heap\":NaN}'; cat",
-            f"wrote '{{\"heap\":NaN}}', which has a number that no move has: {RIGHT}",
-        ),
-        (
-            f'read s; read t; echo \'{{"heap":{"9" * 5000},"take":1}}\'; cat',
-            f'wrote \'{{"heap":{"9" * 48}..., which has a number that no move has: {RIGHT}',
-        ),
-        (
-            'read s; read t; echo \'{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}\'; cat',
-            """wrote '{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}', which has a number that no""",
-        ),
-        ('read s; read t; echo \'{"type":"move"}\'; cat', f"wrote a move without a map in the field move: {RIGHT}"),
         ("exit 3", "ended with exit code 3, also after a restart"),
         ("true", "ended with exit code 0, also after a restart"),
         ("read s; read t; kill -SEGV $$", "was killed by signal 11, also after a restart"),
@@ -229,8 +220,10 @@ LONG = [Event(ply=0, seat=1, move={"note": "x" * 1000})] * 200
     ],
 )
 def test_a_program_without_an_answer_in_its_time_is_ended(
-    start: messages.Start, program: str, events: Sequence[Event], says: str
+    start: messages.Start, program: str, events: Sequence[Event], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pipe, "CLOCK_GRACE_S", 0.01)
+    start = replace(start, clock=messages.Clock(bank_ms=100, increment_ms=0))
     others = set(descendants(os.getpid()))
     with piped(program, start) as bot:
         family = set(descendants(os.getpid())) - others

@@ -22,6 +22,7 @@ from protocol.errors import BadConfig, Fault, UnknownGame, UsageFault
 from protocol.messages import Clock, End, Rejected, Start
 from referee import record_reader
 from referee.record import Strike
+from turns import Chooses, First
 
 BANK_S = 60.0
 CLOCK = Clock(bank_ms=60_000, increment_ms=0)
@@ -47,13 +48,6 @@ def thought(monkeypatch: pytest.MonkeyPatch) -> ThoughtClock:
     clock = ThoughtClock()
     monkeypatch.setattr(matches, "LocalClient", partial(LocalClient, clock=clock))
     return clock
-
-
-class First(Bot):
-    """Takes the first move there is."""
-
-    def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
-        return turn.legal[0]
 
 
 class Chance(Bot):
@@ -219,11 +213,7 @@ def test_a_record_is_written_as_a_file_has_it(tmp_path: Path) -> None:
 
 
 def test_a_bot_whose_code_fails_has_lost_and_its_author_reads_where() -> None:
-    class Broken(First):
-        def choose(self, turn: Turn) -> Any:
-            return turn.legal["first"]  # type: ignore[call-overload]
-
-    played, said = quiet(Broken, First)
+    played, said = quiet(Chooses(lambda turn: turn.legal["first"]), First)
     assert reasons(played) == ["failed", "win"]
     assert str(played.closed.failures[0]).startswith("raised TypeError: list indices must be integers")
     assert "its code failed at ply 0" in said[0]
@@ -231,18 +221,10 @@ def test_a_bot_whose_code_fails_has_lost_and_its_author_reads_where() -> None:
 
 
 def test_what_an_author_wants_raised_is_raised() -> None:
-    class Broken(First):
-        def choose(self, turn: Turn) -> Any:
-            raise LookupError("no table")
-
-    class Rubbish(First):
-        def choose(self, turn: Turn) -> Any:
-            return 5
-
-    with pytest.raises(LookupError, match="no table"):
-        quiet(Broken, First, raises=True)
+    with pytest.raises(ZeroDivisionError):
+        quiet(Chooses(lambda turn: 1 / 0), First, raises=True)
     with pytest.raises(Fault, match="choose returned 5 at ply 0"):
-        quiet(Rubbish, First, raises=True)
+        quiet(Chooses(lambda turn: 5), First, raises=True)
 
 
 def test_a_person_at_the_keyboard_ends_it_whatever_a_bot_does() -> None:
@@ -288,11 +270,7 @@ def test_three_illegal_moves_lose_and_each_is_told_and_asked_anew() -> None:
 
 
 def test_what_no_frame_holds_is_no_answer_and_loses_by_time() -> None:
-    class Deep(First):
-        def choose(self, turn: Turn) -> Any:
-            return {"heap": [[[[[[[[[]]]]]]]]]}
-
-    played, said = quiet(Deep, First)
+    played, said = quiet(Chooses(lambda turn: {"heap": [[[[[[[[[]]]]]]]]]}), First)
     assert reasons(played) == ["timeout", "win"]
     assert "nested deeper than 8 levels" in said[0]
 

@@ -21,7 +21,6 @@ from games.nim.rules import Position
 from games.theory.grader import theory_of
 from games.theory.impartial import outcome
 from games.tictactoe.rules import Grid
-from machine.compiled import HAS_NUMBA
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import game_class, game_names, load_game
@@ -36,7 +35,7 @@ PRESETS = [(game, preset) for game in game_names() for preset in game_class(game
 
 
 def every_bot() -> list[Bot]:
-    searching = [Greedy("greedy"), Minimax("minimax", nodes=300), AlphaBeta("alphabeta", nodes=300)]
+    searching = [Greedy("greedy"), Minimax("minimax", nodes=40), AlphaBeta("alphabeta", nodes=40)]
     return [RandomBot("random"), *searching, Perfect("perfect")]
 
 
@@ -79,7 +78,7 @@ def test_random_reaches_moves_that_a_turn_does_not_list() -> None:
     rules = load_game("nim", {"heaps": [1000, 1000]})
     state = rules.initial(Dice(b"", 0))[0]
     assert len(turn(rules, state).legal) < 2000
-    chosen = [move_of(RandomBot("r").choose(turn(rules, state, seed=str(i)))) for i in range(50)]
+    chosen = [move_of(RandomBot("r").choose(turn(rules, state, seed=str(i)))) for i in range(12)]
     assert any(move["heap"] == 1 for move in chosen)
     assert all(rules.decode_move(move) in rules.legal_moves(state) for move in chosen)
 
@@ -192,15 +191,14 @@ def drafted(rules: Game[Any, Any], state: Any) -> Any:
     return rules.outcomes(state, rules.legal_moves(state)[0])[0][1] if state.phase == "draft" else state
 
 
-def test_a_bot_waits_for_numba_only_where_a_kernel_is_played() -> None:
+def test_a_bot_does_not_wait_for_numba_where_no_kernel_is_played() -> None:
     script = (
-        "import sys; from bots.reference.search_bots import AlphaBeta; from bots.reference.search_bots import Greedy; "
+        "import sys; from bots.reference.search_bots import AlphaBeta, Greedy; from protocol.games import load_game\n"
     )
-    script += "from protocol.games import load_game; bots = AlphaBeta('a'), Greedy('g')\n"
-    script += "for game in ('nim', 'risk-campaign'): [bot.warm_up(load_game(game)) for bot in bots]; "
-    script += "print(game, 'numba' in sys.modules)"
+    script += "for bot in (AlphaBeta('a'), Greedy('g')): bot.warm_up(load_game('nim'))\n"
+    script += "print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["nim False", f"risk-campaign {HAS_NUMBA}"]
+    assert done.stdout == "False\n"
 
 
 def test_a_choice_tells_what_was_thought() -> None:
@@ -223,14 +221,11 @@ def test_a_setting_that_cannot_be_is_refused_in_one_line(cls: Any, key: str, val
 
 @pytest.mark.parametrize("bot", ["minimax", "alphabeta", "ga"])
 def test_a_refused_setting_names_the_bot_as_the_command_line_does(bot: str) -> None:
+    made = find_entry_point(bot).load()
     with pytest.raises(UsageFault, match=f"^{bot}: depth is '0'"):
-        find_entry_point(bot).load()("mine", depth="0")
-
-
-@pytest.mark.parametrize("weights", ["1,2,3", "1,2,3,-4", "0/0/0/0", "a,b,c,d", "inf,1,1,1", "nan,1,1,1"])
-def test_weights_that_cannot_be_are_refused_in_one_line(weights: str) -> None:
-    with pytest.raises(UsageFault, match=r"alphabeta: weights is '.*': give four numbers of 0 or more .*like 1,1,1,1"):
-        AlphaBeta("bot", weights=weights)
+        made("mine", depth="0")
+    with pytest.raises(UsageFault, match=f"^{bot}: weights is '1,2': give four numbers"):
+        made("mine", weights="1,2")
 
 
 def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:

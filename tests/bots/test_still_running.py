@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,16 +15,7 @@ from bots.reference.human import Human
 from protocol.dice import Dice
 from protocol.games import load_game
 from timeouts import WITHIN
-from turns import turn
-
-
-class Waiting(Bot):
-    def __init__(self, name: str, answer: Callable[[], Any]) -> None:
-        super().__init__(name)
-        self.answer = answer
-
-    def choose(self, turn: Turn) -> Any:
-        return self.answer()
+from turns import Chooses, turn
 
 
 def at_work(bot: Bot) -> tuple[WorkerThreads, RunningWork, queue.SimpleQueue[WorkResult]]:
@@ -43,10 +33,10 @@ def test_it_is_said_after_five_seconds_and_each_time_twice_as_many_later() -> No
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
     asked = threading.Event()
 
-    def answer() -> Any:
+    def answer(turn: Turn) -> Any:
         return asked.set() or answers.get()  # in one line, in which the thread is from then on
 
-    threads, one, done = at_work(Waiting("mine", answer))
+    threads, one, done = at_work(Chooses(answer))
     assert asked.wait(WITHIN)
     told = SlowChoiceReporter()
     assert [bool(told.report([one], one.began + age)) for age in (4.9, 5.0, 9.9, 10.0, 19.9, 20.0)] == [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +12,8 @@ from bots.search.kernels import Kernel
 from games.risk.rules.duel import Duel
 from games.risk.search.duel_search import DuelSearch
 from protocol.games import load_game
+from protocol.games.base import NO_DICE
+from turns import turn as turn_of
 
 NIM = load_game("nim")
 KERNEL: Kernel = DuelSearch(Duel({}))
@@ -22,23 +24,8 @@ BUSY = 0.00085
 
 
 def turn(bank: float, increment: float = 0.0) -> Turn:
-    state = NIM.initial(None)[0]  # type: ignore[arg-type]
-    return Turn(
-        match="m",
-        seat=0,
-        ply=0,
-        state=NIM.encode_state(state),
-        legal=[],
-        options=None,
-        events=[],
-        players=[],
-        clock_ms=[int(bank * 1000), 0],
-        increment_ms=int(increment * 1000),
-        rules=NIM,
-        position=state,
-        random=random.Random(0),
-        received=100.0,
-    )
+    asked = turn_of(NIM, NIM.initial(NO_DICE)[0], bank_ms=int(bank * 1000), received=100.0)
+    return replace(asked, increment_ms=int(increment * 1000))
 
 
 def allowed(bank: float, increment: float = 0.0, *, kernel: Kernel | None = KERNEL) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import resource
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -14,18 +13,17 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
-from bots.tuning.file import load_tuning
+from bots.tuning.file import load_tuning, save_tuning
 from bots.tuning.tuning import Tuning
-from commands import run, started
+from commands import started
 from process_tree import children
 from protocol.errors import UsageFault
 from timeouts import WITHIN, found_in
+from tunings import tuned
 
 SETS = ["genes=8", "tournaments=2", "starts=2", "best=2", "children=2", "mutants=1", "generations=2", "depth=2"]
 GAMES = 24
 COMMAND = [
-    "arena-bot",
-    "tune",
     "risk-duel",
     "--preset",
     "quick",
@@ -41,24 +39,23 @@ PLAIN = {"ARENA_PLAIN": "1"}
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What is in the file when nothing happens."""
     file = tmp_path_factory.mktemp("whole") / "w.toml"
-    done = run(*COMMAND, "--jobs", "2", "--out", str(file), **PLAIN)
-    assert done.returncode == 0, done.stderr
+    assert tuned(*COMMAND, "--out", str(file), jobs=2).code == 0
     return file.read_bytes()
 
 
 @contextlib.contextmanager
 def tuning(file: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
-    with started(*COMMAND, "--out", str(file), *(options or ("--jobs", "2")), **PLAIN) as process:
+    with started("arena-bot", "tune", *COMMAND, "--out", str(file), *(options or ("--jobs", "2")), **PLAIN) as process:
         yield process
 
 
 def resumed(file: Path) -> bytes:
     """What is in the file when one worker has played the tuning to its end, without playing what it had kept."""
     missing = 2 * GAMES - load_tuning(str(file)).games
-    done = run(*COMMAND, "--resume", "--jobs", "1", "--out", str(file), **PLAIN)
-    assert done.returncode == 0, done.stderr
+    done = tuned(*COMMAND, "--resume", "--out", str(file))
+    assert done.code == 0, done.err
     now = f", {missing} of them now" if missing < 2 * GAMES else ""
-    assert f"games    {2 * GAMES}{now} in " in done.stdout
+    assert f"games    {2 * GAMES}{now} in " in done.out
     return file.read_bytes()
 
 
@@ -139,24 +136,29 @@ def test_a_worker_that_is_killed_changes_nothing(whole: bytes, tmp_path: Path) -
     assert file.read_bytes() == whole
 
 
-def test_a_file_that_can_no_longer_be_written_is_told_and_stays_as_it_was(whole: bytes, tmp_path: Path) -> None:
+def test_a_file_that_can_no_longer_be_written_is_told_and_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "w.toml"
-    with tuning(file, "--jobs", "1") as process:
-        room = len(whole) - 1  # for all but the last of it, however quick that comes
-        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, room))
-        _, err = process.communicate(timeout=WITHIN)
-    assert process.returncode == 1
+
+    def save_before_the_disk_is_full(tuning: Tuning, path: Path) -> None:
+        save_tuning(tuning, path)
+        (tmp_path / "w.toml.part").symlink_to("/dev/full")
+
+    monkeypatch.setattr("bots.tuning.session.save_tuning", save_before_the_disk_is_full)
+    done = tuned(*COMMAND, "--out", str(file))
+    assert done.code == 1
     still = f"{file} keeps what it held, and --resume continues from there"
-    assert err.splitlines()[-1] == f"arena-bot: {file} can't be written: File too large; {still}"
+    assert done.err.splitlines()[-1] == f"arena-bot: {file} can't be written: No space left on device; {still}"
     assert list(tmp_path.iterdir()) == [file]
-    assert load_tuning(str(file)).running is not None, "all games may be saved, but not the end"
+    assert load_tuning(str(file)).games == 0
 
 
 def test_a_disk_that_is_full_from_the_beginning_is_told_before_the_first_game(tmp_path: Path) -> None:
     (tmp_path / "w.toml.part").symlink_to("/dev/full")
-    done = run(*COMMAND, "--jobs", "1", "--out", str(tmp_path / "w.toml"), **PLAIN)
-    assert done.returncode == 1
-    assert done.stderr.endswith(f"arena-bot: {tmp_path}/w.toml can't be written: No space left on device\n")
+    done = tuned(*COMMAND, "--out", str(tmp_path / "w.toml"))
+    assert done.code == 1
+    assert done.err.endswith(f"arena-bot: {tmp_path}/w.toml can't be written: No space left on device\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -243,14 +242,10 @@ def test_a_file_that_contradicts_itself_is_refused_by_its_key(right: str, wrong:
 
 
 @pytest.mark.parametrize("digits", ["9" * 5000, "0x" + "f" * 5000, "0o" + "7" * 6000, "0b" + "1" * 50_000])
-@pytest.mark.parametrize(
-    "key", ["weights = [\n", "genes = ", "highest = ", "games = ", "depth = ", "max_troops = ", "best = "]
-)
-def test_a_number_of_thousands_of_digits_is_refused_in_one_line(key: str, digits: str, tmp_path: Path) -> None:
+def test_a_number_of_thousands_of_digits_is_refused_in_one_line(digits: str, tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
     save_tuning(tuning(1, "10="), file)
-    assert key in file.read_text()
-    file.write_text(re.sub(rf"({re.escape(key)}\s*)[\d.]+", rf"\g<1>{digits}", file.read_text(), count=1))
+    file.write_text(file.read_text().replace("genes = 4", f"genes = {digits}", 1))
     for use in (lambda: load_tuning(str(file)), lambda: read_weights("ga", f"@{file}")):
         with pytest.raises(UsageFault) as refused:
             use()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bots.client.bot import Choice, ProgramFailed, Turn, make_turn_rng
+from bots.client.bot import Choice, ProgramFailed, Turn
 from bots.commands.uci import UciBot, parse_info
 from commands import call
 from protocol.errors import UsageFault
 from protocol.games import load_game
+from protocol.games.base import NO_DICE
+from turns import turn
 
 BASE = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 ENGINE = """
@@ -35,20 +39,15 @@ done
 
 def make_turn(moves: Sequence[str] = (), clock_ms: Sequence[int] = (60_000, 50_000), seat: int = 0) -> Turn:
     """Return a turn of a game of chess. The rules are of no concern to the bridge."""
-    return Turn(
-        match="m-1",
-        seat=seat,
+    nim = load_game("nim")
+    return replace(
+        turn(nim, nim.initial(NO_DICE)[0], seat=seat),
         ply=len(moves),
         state={"fen": "unused", "base": BASE, "moves": list(moves), "to_move": seat, "ply": len(moves)},
         legal=[{"move": "d2d4", "san": "d4"}, {"move": "e2e4", "san": "e4"}],
-        options=None,
-        events=[],
-        players=[],
         clock_ms=clock_ms,
         increment_ms=2000,
-        rules=load_game("nim"),
-        position=None,
-        random=make_turn_rng("", "m-1", 0),
+        received=time.monotonic(),
     )
 
 

@@ -10,8 +10,10 @@ import pytest
 
 from bots import Bot, Turn, run
 from bots.playing.versions import DEFAULT_MATCHES, ComparedVersions, conclusion
+from bots.reference.random_bot import RandomBot
 from protocol.games import load_game
 from seasons import result
+from turns import First
 
 OLD = """from bots import Bot, Turn, run
 
@@ -32,16 +34,6 @@ class Winning(Bot):
         left = sum(turn.state["heaps"])
         last = [move for move in turn.legal if move["take"] == left]
         return (last or [turn.random.choice(turn.legal)])[0]
-
-
-class Lots(Bot):
-    def choose(self, turn: Turn) -> object:
-        return turn.random.choice(turn.legal)
-
-
-class First(Bot):
-    def choose(self, turn: Turn) -> object:
-        return turn.legal[0]
 
 
 @pytest.fixture(autouse=True)
@@ -82,9 +74,9 @@ def test_the_same_seed_gives_the_same_answer_and_another_one_other_games(capsys:
 def test_a_worse_version_and_one_as_good_are_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
     last = "(move for move in turn.legal if move['take'] == sum(turn.state['heaps']))"
     write("better.py", f"return next({last}, turn.random.choice(turn.legal))")
-    against(Lots("mine"), other="better.py")
+    against(RandomBot("mine"), other="better.py")
     write("lots.py", LOTS)
-    against(Lots("mine"), "--matches", "100", other="lots.py")
+    against(RandomBot("mine"), "--matches", "100", other="lots.py")
     worse, equal = capsys.readouterr().out.splitlines()
     assert worse.startswith("my_bot.py is worse than better.py: it scores 0.")
     assert equal.startswith("neither my_bot.py nor lots.py is shown to be better: my_bot.py scores 0.")
@@ -113,7 +105,7 @@ def test_of_more_than_two_seats_the_bot_has_each_in_turn(capsys: pytest.CaptureF
 
 def test_a_version_that_fails_is_named_with_the_reason_once(capsys: pytest.CaptureFixture[str]) -> None:
     write("broken.py", "raise ValueError('no plan')")
-    against(Lots("mine"), "--matches", "20", other="broken.py")
+    against(RandomBot("mine"), "--matches", "20", other="broken.py")
     said = capsys.readouterr()
     assert "broken.py forfeited 20 of 20 games, by time, illegal moves or code that failed" in said.out
     assert said.err.count("ValueError: no plan\n") == 1
@@ -169,7 +161,7 @@ def test_what_cannot_be_compared_is_said_in_a_line(
 ) -> None:
     Path("text.py").write_text("print(1)\n")
     with pytest.raises(SystemExit) as stopped:
-        run(Lots("mine"), words)
+        run(RandomBot("mine"), words)
     assert stopped.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"mine: {says}")
