@@ -48,7 +48,7 @@ from arena.store.views import VIEW_QUERIES
 from databases import alter, asked
 from later_schema import FIRST, LATER, use_later_schema
 from machine.event_loop import background_task
-from postgres import give_back, new_database, postgres_server
+from postgres import new_database, postgres_server
 from protocol.errors import UsageFault
 from seasons import finish, result
 from timeouts import WITHIN
@@ -57,13 +57,6 @@ IMPATIENT = DatabaseTimeouts(lock_timeout_s=0.05)
 UNUSABLE_CHANNEL = "x" * 64
 """A name that is too long for a channel, so that every notification on it fails."""
 VIEWS = "arena_views.match_results, arena_views.match_seats, arena_views.ladder"
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    url = new_database()
-    yield url
-    give_back(url)
 
 
 def documented(start: str) -> str:

@@ -124,6 +124,7 @@ OF_WRONG_TYPES = [
     ),
     ("UPDATE records SET data = NULL WHERE match = 2", ""),
     ("UPDATE ratings SET mu = 'good' WHERE bot = 1", ""),
+    ("INSERT INTO records VALUES (77, x'00')", "table records, row 77: refers to a missing row of matches"),
     ("UPDATE bots SET revoked = 9 WHERE id = 3", "table bots: revoked is neither 0 nor 1 in 1 rows"),
     (
         "UPDATE matches SET luck = 'much', luck_by = 'exact' WHERE number = 2",
