@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 from collections import defaultdict
 from typing import Any
 
 import pytest
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
-from arena.network.addresses import OwnPage, can_page_connect, is_own_name, parse_networks, parse_origins
+from arena.network.addresses import OwnPage, can_page_connect, parse_networks, parse_origins
 from arena.network.admission import ARRIVALS_RATE, OPERATOR_SUBPROTOCOL, Access, Admission, ConnectionRequest
 from arena.network.connection_limits import ConnectionBounds
 from machine.keyed_limiter import TokenBucket
@@ -108,31 +107,6 @@ def test_the_origin_of_a_page_is_written_as_browsers_write_it(page: OwnPage, hos
     assert can_page_connect(origin, host, page=page)
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "a.localhost:1", "127.0.0.2:8765", "[::1]:8765"])
-def test_names_of_this_machine(host: str) -> None:
-    assert is_own_name(host)
-    assert is_own_name(f"{socket.gethostname()}:8765")
-
-
-@pytest.mark.parametrize(
-    "host",
-    [
-        "evil.example",
-        "192.0.2.1",
-        "[2001:db8::1]:80",
-        "localhost.evil.example",
-        "[::1].evil",
-        "evil@127.0.0.1",
-        "127.0.0.1/.evil",
-        "localhost?evil.example",
-        "[",
-        "",
-    ],
-)
-def test_names_of_others(host: str) -> None:
-    assert not is_own_name(host)
-
-
 @pytest.mark.parametrize(
     "origin", ["http://[::1].evil", "http://evil@[::1]", "http://[::1]/.evil", "[::1]", "://[::1]"]
 )
@@ -142,26 +116,23 @@ def test_a_page_of_what_is_no_whole_host_may_not_connect(origin: str) -> None:
     assert not can_page_connect(origin, origin.partition("://")[2] or "[::1]")
 
 
-async def test_a_browser_is_told_what_this_is(serve: Any) -> None:
-    answer = await asked(await serve(), "GET / HTTP/1.1\nHost: localhost\n\n")
-    assert answer.startswith("HTTP/1.1 426 ")
-    assert "Upgrade: websocket\r\n" in answer
-    assert "this is the WebSocket port of a Bot Arena" in answer
-    assert "the pages are at" not in answer
-
-
-async def test_a_browser_is_told_where_the_page_is(serve: Any) -> None:
+async def test_a_browser_is_told_what_this_is_and_where_the_page_is(serve: Any) -> None:
     served = await serve(access=Access(page=OwnPage("http", 8080)))
     answer = await asked(served, "GET / HTTP/1.1\nHost: localhost:8765\n\n")
-    assert answer.endswith("; the pages are at http://localhost:8080/\n")
+    assert answer.startswith("HTTP/1.1 426 ")
+    assert "Upgrade: websocket\r\n" in answer
     assert '\r\nLink: <http://localhost:8080/>; rel="alternate"\r\n' in answer
-    assert "look at" not in await asked(served, "GET / HTTP/1.1\nHost: <b>\n\n")
-
-
-async def test_any_other_method_is_refused(serve: Any) -> None:
-    answer = await asked(await serve(), "DELETE / HTTP/1.1\nHost: localhost\n\n")
+    assert "this is the WebSocket port of a Bot Arena" in answer
+    assert answer.endswith("; the pages are at http://localhost:8080/\n")
+    assert "the pages are at" not in await asked(served, "GET / HTTP/1.1\nHost: <b>\n\n")
+    answer = await asked(served, "DELETE / HTTP/1.1\nHost: localhost\n\n")
     assert answer.startswith("HTTP/1.1 405 ")
     assert "Allow: GET\r\n" in answer
+
+
+def test_without_a_page_none_is_named() -> None:
+    status, text = Door().knock(Upgrade="")
+    assert (status, "the pages are at" in text) == (426, False)
 
 
 async def test_an_address_with_too_many_connections_is_told_so_and_one_that_leaves_makes_room(serve: Any) -> None:
