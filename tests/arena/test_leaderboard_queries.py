@@ -202,12 +202,6 @@ def test_the_board_and_the_profiles_are_those_of_the_leaderboard(results: list[R
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.open(tmp_path / "arena.db")) as opened:
-        yield opened
-
-
-@pytest.fixture
 def reader(store: Store) -> Iterator[Reader]:
     with closing(Reader.open(store.database)) as opened:
         yield opened

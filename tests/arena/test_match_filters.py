@@ -17,6 +17,7 @@ from arena.store.result_queries import iter_results
 from arena.store.store import Store
 from arena.store.tournament_state import open_tournament
 from commands import Done, call
+from databases import filled_store
 from protocol.digest import encode_canonical
 from seasons import finish, result
 from stored_matches import stored
@@ -24,22 +25,24 @@ from stored_matches import stored
 Arena = Callable[..., Done]
 
 
+def play_four(store: Store) -> None:
+    """Store four matches of which no two are alike."""
+    form = {"format": "round-robin", "rounds": 1, "paired": False}
+    arguments = encode_canonical({"bots": ["ann", "cid"], "game": "nim", "config": {"preset": "classic"}, **form})
+    tournament, _ = store.write(open_tournament, arguments.decode(), "1")
+    finish(
+        store,
+        result("won", reasons=("win", "timeout"), reason="timeout", finished="2026-01-01T23:59:59.000Z"),
+        result("lost", ("bob", "ann"), version="=1\x1b", finished="2026-01-02T12:00:00.000Z"),
+        result("drawn", ranks=(1, 1), pool="tictactoe/classic", reason="draw", finished="2026-01-03T00:00:00.000Z"),
+        result("other", ("ann", "cid"), tournament=tournament, place=0, finished="2026-01-04T00:00:00.000Z"),
+    )
+
+
 @pytest.fixture
 def arena(tmp_path: Path) -> Arena:
-    """Run `arena` on four matches of which no two are alike."""
-    with closing(Store.open(tmp_path / "arena.db")) as store:
-        form = {"format": "round-robin", "rounds": 1, "paired": False}
-        arguments = encode_canonical(
-            {"bots": ["ann", "cid"], "game": "nim", "config": {"preset": "classic"}, **form}
-        ).decode()
-        tournament, _ = store.write(open_tournament, arguments, "1")
-        finish(
-            store,
-            result("won", reasons=("win", "timeout"), reason="timeout", finished="2026-01-01T23:59:59.000Z"),
-            result("lost", ("bob", "ann"), version="=1\x1b", finished="2026-01-02T12:00:00.000Z"),
-            result("drawn", ranks=(1, 1), pool="tictactoe/classic", reason="draw", finished="2026-01-03T00:00:00.000Z"),
-            result("other", ("ann", "cid"), tournament=tournament, place=0, finished="2026-01-04T00:00:00.000Z"),
-        )
+    """Run `arena` on the four matches."""
+    filled_store(tmp_path / "arena.db", play_four).close()
     return partial(call, "arena", ARENA_DB=str(tmp_path / "arena.db"))
 
 
