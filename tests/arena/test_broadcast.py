@@ -233,11 +233,14 @@ async def test_what_is_neither_start_nor_end_does_not_reach_a_subscriber() -> No
     assert news.told == []
 
 
-async def test_forty_watchers_in_both_encodings_see_a_match_from_start_to_end(serve: Any) -> None:
+async def test_watchers_in_both_encodings_see_a_match_from_start_to_end(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audiences, "BATCH_SIZE", 4)
     served = await serve()
     first, second, start, _ = await served.pair(config={"heaps": [9, 9]})
     watchers = []
-    for number in range(40):
+    for number in range(10):
         encoding = ("arena.v1.json", "arena.v1.msgpack")[number % 2]
         wire = (await served.connect(subprotocols=[encoding])).wire
         write = json.dumps if number % 2 == 0 else msgpack.packb

@@ -239,12 +239,6 @@ def test_help_loads_nothing_heavy() -> None:
     assert "tournament" in shown.stdout
 
 
-def test_a_reader_that_has_had_enough_is_no_error(played: Path) -> None:
-    command = f"{sys.executable} -m arena matches --json --data {played} | true"
-    shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert shown.stderr == ""
-
-
 def test_a_table_folds_its_elastic_column_into_its_width() -> None:
     shown = format_table(("a", "b"), [("x" * 100, 7), ("y" * 70 + " " + "z" * 70, 8)], wrapped_column=0, width=80)
     assert widest(shown) == 80

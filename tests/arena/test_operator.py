@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,8 +36,9 @@ from arena.runs.play_request import PlayReply, PlayRequest
 from arena.store.annulment import AnnulmentOutcome
 from arena.store.database_url import open_database_url
 from certificates import make
+from commands import call
 from machine.keyed_limiter import WRONG_TOKEN_BACKOFF
-from processes import REPOSITORY, run, serving
+from processes import REPOSITORY, serving
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, UsageFault
 from protocol.messages import Clock
@@ -314,29 +316,19 @@ async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
             async with connect_to_folder(tmp_path):
                 pass
         credentials.write_credentials(tmp_path, right.token, right.url, open_database_url(tmp_path / "arena.db"))
+    came: list[object] = []
+    stranger = await asyncio.start_server(
+        lambda reader, writer: came.append(writer), "127.0.0.1", urlsplit(right.url).port
+    )
     with pytest.raises(NoServer, match=nowhere):
         async with connect_to_folder(tmp_path):
             pass
+    stranger.close()
+    assert came == [], "who listens where a server was does not see its token"
     (tmp_path / "operator.json").write_text("{")
     with pytest.raises(ArenaFault, match="has no valid operator's token: remove it, and restart the server"):
         async with connect_to_folder(tmp_path):
             pass
-
-
-async def test_who_listens_where_a_server_was_does_not_see_its_token(tmp_path: Path) -> None:
-    async with serving(tmp_path):
-        pass
-    found = credentials.read_credentials(tmp_path)
-    assert found is not None
-    came: list[object] = []
-    stranger = await asyncio.start_server(
-        lambda reader, writer: came.append(writer), "127.0.0.1", urlsplit(found.url).port
-    )
-    with pytest.raises(NoServer):
-        async with connect_to_folder(tmp_path):
-            pass
-    stranger.close()
-    assert came == []
 
 
 @pytest.mark.parametrize(
@@ -397,15 +389,12 @@ async def test_a_server_that_hangs_does_not_answer(tmp_path: Path) -> None:
 
 
 async def test_the_bots_that_are_on_line_are_listed_as_such(tmp_path: Path) -> None:
-    data = ("--data", str(tmp_path))
+    listed = partial(call, "arena", "bot", "list", "--data", str(tmp_path))
     async with serving(tmp_path) as served, connect(served.url, subprotocols=[Subprotocol("arena.v1.json")]) as wire:
         await wire.send(json.dumps({"type": "hello", "bot": "ann", "version": "3"}))
         await wire.recv()
-        code, out, err = await run("arena", "bot", "list", *data, folder=tmp_path)
-        assert (code, err) == (0, "")
-        assert out.splitlines()[1].split()[-1] == "online"
-        code, out, _ = await run("arena", "bot", "list", "--json", *data, folder=tmp_path)
-        (bot,) = json.loads(out)
+        done = await asyncio.to_thread(listed)
+        assert (done.code, done.err, done.out.splitlines()[1].split()[-1]) == (0, "", "online")
+        (bot,) = json.loads((await asyncio.to_thread(listed, "--json")).out)
         assert (bot["bot"], bot["online"]["version"], bot["online"]["address"]) == ("ann", "3", "127.0.0.1")
-    _, out, _ = await run("arena", "bot", "list", "--json", *data, folder=tmp_path)
-    assert json.loads(out)[0]["online"] is None
+    assert json.loads((await asyncio.to_thread(listed, "--json")).out)[0]["online"] is None
