@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -52,7 +53,7 @@ def call(program: str, *words: str, **environ: str) -> Done:
     """Run a command line in this process, with nothing of ARENA_… in its environment but what is given.
 
     Bots and servers that it starts are forked where they can be (`zygote.children_forked`). What it sets in the process
-    is set back, and an exception that escapes is raised.
+    is set back, and an exception that escapes is raised. An event loop may call it in a thread while it waits.
     """
     out, err = io.StringIO(), io.StringIO()
     with (
@@ -70,7 +71,8 @@ def call(program: str, *words: str, **environ: str) -> Done:
 def as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
     """Have nothing of ARENA_… in the environment but what is given; set back at the end what a program sets."""
     thresholds = gc.get_threshold()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    is_main = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM) if is_main}
     with pytest.MonkeyPatch.context() as patch, zygote.children_forked():
         for key in [key for key in os.environ if key.startswith("ARENA_")]:
             patch.delenv(key)

@@ -34,8 +34,9 @@ from databases import (
     copied_databases,  # noqa: F401 - a fixture, as those below
     database_kind,  # noqa: F401
     mark_repetitions,
-    postgres_url,  # noqa: F401
+    store,  # noqa: F401
     uncopied_databases,  # noqa: F401
+    url,  # noqa: F401
 )
 from forked_workers import ForkedWorkers
 from machine import game_files

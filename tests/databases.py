@@ -69,11 +69,18 @@ def database_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def postgres_url() -> Iterator[str]:
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A new database at `tmp_path / "arena.db"`. Files of tests put there what theirs begin with."""
+    with closing(Store.open(tmp_path / "arena.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
     """The URL of a new arena's database on a server."""
-    url = new_database()
-    yield url
-    give_back(url)
+    made = new_database()
+    yield made
+    give_back(made)
 
 
 def read_cover() -> list[str]:

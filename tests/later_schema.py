@@ -1,4 +1,4 @@
-"""A made-up second revision of the schema: with it, a database that this version makes is an older one."""
+"""Databases of older schemas: of the first one, and of the present one where a made-up later revision is known."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.upgrade import MIGRATIONS_FOLDER
 
 FIRST, LATER = SCHEMA_REVISIONS[-1], "9999"
+TO_FIRST_SCHEMA = ("DROP TABLE games", f"UPDATE alembic_version SET version_num = '{SCHEMA_REVISIONS[0]}'")
+"""The statements that take what later revisions added from a new database."""
 _ADD_NICKNAMES = "op.add_column('bots', sa.Column('nickname', sa.Text()))"
 
 

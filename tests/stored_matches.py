@@ -9,6 +9,7 @@ from arena.store.finish import StorableMatch, finish_matches, prepare_match
 from arena.store.luck_value import MatchLuck
 from arena.store.store import Store
 from bots.playing.matches import play_all
+from databases import filled_store
 from protocol.messages import Clock
 from referee.footer import UnratedRecord
 from referee.record import is_public, write_line
@@ -22,11 +23,13 @@ PLAYED = (("nim", 4), ("tictactoe", 3), ("risk-duel", 1))
 
 def stored(file: Path) -> Store:
     """The matches of `PLAYED` between `ann` and `bob`, who play at random, stored and unrated."""
-    store = Store.open(file)
+    return filled_store(file, _play)
+
+
+def _play(store: Store) -> None:
     for game, count in PLAYED:
         for played in play_all(["ann=random", "bob=random"], game, range(count), clock=CLOCK):
             store.write(finish_matches, [prepare_match(played.closed)])
-    return store
 
 
 def finished(table: Table) -> StorableMatch:

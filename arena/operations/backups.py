@@ -27,9 +27,7 @@ BACKUP_NICENESS = 19
 RETRY_DELAY_S = 600.0
 """Seconds after a failed backup until the next attempt."""
 _BACKUP_NAME_FORMAT = "arena-%Y-%m-%dT%H%M%SZ.db"
-"""The format of a backup file's name with the time of the backup, for `strftime`."""
 _BACKUP_NAME_PATTERN = "arena-????-??-??T??????Z.db"
-"""The pattern that the names of backup files match, for `glob`."""
 
 log = logging.getLogger("arena.backups")
 

@@ -17,7 +17,6 @@ NAME_COLUMN = "name"
 DISPLAY_COLUMN = "display"
 """The name of the column with the display names of bots."""
 _COLUMN_DELIMITERS = (",", ";", "\t")
-"""The characters that may separate the columns of a list."""
 MAX_COLUMNS = 200
 """Maximum number of columns of a list.
 

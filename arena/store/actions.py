@@ -24,7 +24,6 @@ MAX_FAULT_CHARACTERS = 500
 _ACTIONS_PAGE = """
 SELECT *, (SELECT count(*) FROM actions) AS total FROM actions WHERE :start OR id < :id ORDER BY id DESC LIMIT :limit
 """
-"""The query for a page of the audit log, newest first."""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):

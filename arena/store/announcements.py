@@ -28,11 +28,8 @@ MAX_ANNOUNCEMENTS = 1000
 """The maximum number of announcements that a node reads at a time. If more wait, it reloads everything instead."""
 _INSERT_SQL = """INSERT INTO announcements (at, kind, names, node)
 VALUES (extract(epoch FROM clock_timestamp()), :kind, :names, :node)"""
-"""The statement that adds an announcement."""
 _REMOVE_OLD_SQL = f"DELETE FROM announcements WHERE at < extract(epoch FROM clock_timestamp()) - {ANNOUNCEMENT_TTL_S}"
-"""The statement that deletes announcements older than `ANNOUNCEMENT_TTL_S`."""
 _WAKE_NODES_SQL = "SELECT pg_notify(name, '') FROM wake_channel"
-"""The notification that wakes all nodes."""
 _ANNOUNCEMENTS_AFTER = f"""SELECT announcements.id, kind, names,
     CASE WHEN {IS_ALIVE_SQL} THEN nodes.url ELSE '' END AS url
 FROM announcements LEFT JOIN nodes ON nodes.id = announcements.node

@@ -28,12 +28,10 @@ _ANNUL_STATEMENTS = (
     f"""UPDATE seats SET mu_before = NULL, sigma_before = NULL, mu_after = NULL, sigma_after = NULL, played = NULL,
     pool = (SELECT game FROM matches WHERE number = match) || '/{UNRATED_SUFFIX}' WHERE match {IN_NUMBERS_SQL}""",
 )
-"""The statements that annul matches."""
 _UNDO_STATEMENTS = (
     f"UPDATE matches SET pool = annulled, annulled = NULL WHERE number {IN_NUMBERS_SQL}",
     f"UPDATE seats SET pool = (SELECT pool FROM matches WHERE number = match) WHERE match {IN_NUMBERS_SQL}",
 )
-"""The statements that make annulled matches count again."""
 
 
 class AnnulmentOutcome(Struct, frozen=True, kw_only=True):

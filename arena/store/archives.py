@@ -15,25 +15,18 @@ from arena.store.rows import read_row
 
 _LIST_ARCHIVES = """SELECT number, path, records, bytes,
     (SELECT count(*) FROM matches WHERE archive = archives.number) AS held FROM archives ORDER BY number"""
-"""The query for all archive files, each with the number of matches whose records it holds."""
 _PATH_OF_ARCHIVE = "SELECT path FROM archives WHERE number = :number"
-"""The query for the path of an archive file."""
 _INSERT_PLANNED_ARCHIVE = (
     "INSERT INTO archives (path, records, bytes) VALUES (:path, :records, 0) ON CONFLICT (path) DO NOTHING"
 )
 """The statement that adds an archive file before it is written, with 0 bytes."""
 _UPSERT_ARCHIVE = """INSERT INTO archives (path, records, bytes) VALUES (:path, :records, :bytes)
     ON CONFLICT (path) DO UPDATE SET records = excluded.records, bytes = excluded.bytes"""
-"""The statement that adds an archive file, or updates its sizes."""
 _SQLITE_FILE_PATH = "SELECT file FROM pragma_database_list WHERE name = 'main'"
-"""The query for the path of the SQLite file."""
 _NUMBER_OF_ARCHIVE_PATH = "SELECT number FROM archives WHERE path = :path"
-"""The query for the number of the archive file with a path."""
 _REASSIGN_MATCHES = "UPDATE matches SET archive = :new WHERE archive = :old"
-"""The statement that assigns the matches of one archive file to another."""
 _DELETE_UNUSED_ARCHIVE = """DELETE FROM archives WHERE number = :number
     AND NOT EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)"""
-"""The statement that deletes an archive file from the table if no match is in it."""
 
 
 class Archive(NamedTuple):

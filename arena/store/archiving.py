@@ -57,19 +57,13 @@ _FROM_OLD_MATCHES_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tourn
 :house played in them unless :all is 1.
 """
 _COUNT_OLD_RECORDS_SQL = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_OLD_MATCHES_SQL}"
-"""The query for the number and the bytes of the records that may be archived."""
 _NEXT_RECORDS_SQL = f"""SELECT number, id, finished, record_bytes {_FROM_OLD_MATCHES_SQL}
     AND (finished, number) > (:finished, :number)
     ORDER BY finished, number LIMIT :most"""
-"""The query for the next records to archive, oldest first."""
 _SELECT_RECORDS_SQL = f"SELECT match, data FROM records WHERE match {IN_NUMBERS_SQL}"
-"""The query for the stored records of some matches."""
 _DELETE_RECORDS_SQL = f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}"
-"""The statement that deletes the stored records of some matches."""
 _MARK_ARCHIVED_SQL = f"UPDATE matches SET record_bytes = NULL, archive = :archive WHERE number {IN_NUMBERS_SQL}"
-"""The statement that stores, for some matches, which archive file has their records."""
 _MATCHES_IN_FILE_SQL = "SELECT number, id FROM matches WHERE archive = :archive"
-"""The query for the matches whose records are in an archive file."""
 
 
 class OldRecordFilter(Struct, frozen=True, kw_only=True):

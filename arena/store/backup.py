@@ -19,7 +19,6 @@ from protocol.errors import ArenaFault, UsageFault
 
 _NEEDED_ARCHIVES = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)
     ORDER BY number"""
-"""The query for the paths of the archive files that matches refer to."""
 
 
 class Backup(NamedTuple):

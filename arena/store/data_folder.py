@@ -22,7 +22,6 @@ _GROUP_AND_OTHERS_MODE = 0o077
 _FILES_IN_FOLDER = ("lock", "operator.json")
 """The names of the files in a data folder, except the database."""
 _FOLDERS_IN_FOLDER = ("archive", "house", "journal", "tournaments")
-"""The names of the folders in a data folder."""
 
 
 class DataFolderInUse(ArenaFault):

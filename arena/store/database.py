@@ -158,6 +158,15 @@ class Database(ABC):
             raise StoreError(f"{self}: {first_line(exc)}") from exc
 
 
+@contextmanager
+def disposing(engine: Engine) -> Iterator[Engine]:
+    """Provide an engine, whose connections are closed at the end of the block."""
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
 def first_line(exc: BaseException | None) -> str:
     """Return the first line of an error's message, or its type's name if it has none."""
     return next(filter(None, map(str.strip, str(exc).splitlines())), type(exc).__name__)

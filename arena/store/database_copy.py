@@ -12,7 +12,7 @@ from sqlalchemy import Boolean, Connection, Integer, Table
 
 from arena.store.archives import make_paths_absolute
 from arena.store.data_folder import FILE_MODE
-from arena.store.database import Database, StoreError
+from arena.store.database import Database, StoreError, disposing
 from arena.store.dialect import execute, insert_into, is_postgresql, quote_names, replace_nul
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import metadata
@@ -38,27 +38,25 @@ def copy_database(source: Database, target: Database) -> dict[str, int]:
     source.check_current(read_only=True)
     if target.revision() is not None:
         raise UsageFault(f"there is an arena in {target} already: name a place where there is none")
-    reading = source.create_reading_engine()
-    try:
-        with source.translate_errors(), reading.connect() as original, _provide_target(target) as made:
-            engine = made.connect()
-            writer = made.create_writing_engine(engine)
-            try:
-                with made.translate_errors(), writer.begin() as copy:
-                    if isinstance(made, PostgresDatabase):
-                        made.create_in_transaction(copy)
-                    counts = {}
-                    for table in metadata.sorted_tables:
-                        with _name_table_in_faults(table), made.translate_errors():
-                            counts[table.name] = _copy_table(_rows(source, original, table), copy, made, table)
-                    _advance_sequences(copy)
-                    if source.file is not None:
-                        make_paths_absolute(copy, source.file.parent)
-            finally:
-                writer.dispose()
-                engine.dispose()
-    finally:
-        reading.dispose()
+    with (
+        disposing(source.create_reading_engine()) as reading,
+        source.translate_errors(),
+        reading.connect() as original,
+        _provide_target(target) as made,
+        disposing(made.connect()) as engine,
+        disposing(made.create_writing_engine(engine)) as writer,
+        made.translate_errors(),
+        writer.begin() as copy,
+    ):
+        if isinstance(made, PostgresDatabase):
+            made.create_in_transaction(copy)
+        counts = {}
+        for table in metadata.sorted_tables:
+            with _name_table_in_faults(table), made.translate_errors():
+                counts[table.name] = _copy_table(_rows(source, original, table), copy, made, table)
+        _advance_sequences(copy)
+        if source.file is not None:
+            make_paths_absolute(copy, source.file.parent)
     return counts
 
 

@@ -16,13 +16,10 @@ from arena.store.match_numbers import last_match_number
 FEED_BATCH_MATCHES = 500
 """The number of matches that are read at a time to advance a feed."""
 _IN_FEED_SQL = "tournament IS NULL AND (:node = 0 OR node = :node)"
-"""The SQL condition for the matches of a node's feed."""
 _MATCHES_BETWEEN = f"""SELECT number, id FROM matches WHERE number > :position AND number <= :last AND {_IN_FEED_SQL}
 ORDER BY number LIMIT :limit"""
-"""The query for the matches of a feed after :position and up to :last."""
 _MATCHES_AFTER = f"""SELECT id FROM matches WHERE number > :position AND {_IN_FEED_SQL}
     AND id IN (SELECT value FROM {{each:ids}} AS told)"""
-"""The query for those of some matches that belong to a feed and come after :position."""
 
 
 def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:

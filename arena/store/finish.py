@@ -59,18 +59,13 @@ FROM (
 """
 """The query for the tallies that bots had in this season before a match."""
 _SELECT_BOTS_BY_KEY = "SELECT key, id FROM bots WHERE key IN (SELECT value FROM {each:keys} AS told)"
-"""The query for the ids of the bots with certain keys (folded names)."""
 _SELECT_TALLIES = "SELECT * FROM ratings"
-"""The query for the tallies of all bots in all pools."""
 _SELECT_TALLIES_OF_BOTS = f"{_SELECT_TALLIES} WHERE bot IN (SELECT CAST(value AS integer) FROM {{each:bots}} AS told)"
-"""The query for the tallies of some bots in all pools."""
 _FILLED_TABLES = ("matches", "seats", "records", "failures")
-"""The tables that a finished match adds rows to."""
 _RATING_COLUMNS = metadata.tables["ratings"].columns
 _SAVE_TALLY = f"""{insert_into("ratings", _RATING_COLUMNS.keys())} ON CONFLICT (bot, pool) DO UPDATE SET {
     ", ".join(f"{column.name} = excluded.{column.name}" for column in _RATING_COLUMNS if not column.primary_key)
 }"""
-"""The statement that adds or replaces the tally of a bot in a pool."""
 Tallies = MutableMapping[tuple[int, str], Tally]
 """The `Tally` of each bot in each pool. A key is a bot's row id and a pool."""
 

@@ -34,18 +34,13 @@ stranger's."""
 _NEWEST_SQL = "id IN (SELECT max(id) FROM games GROUP BY game)"
 """The SQL condition for the newest version of each game, which was added last."""
 _LIST_GAMES = f"SELECT game, version, digest, file, added, offered FROM games WHERE {_NEWEST_SQL} ORDER BY game"
-"""The query for the newest version of each game."""
 _COUNT_MATCHES = "SELECT game, sum(matches) AS matches FROM counts WHERE tournament = '' GROUP BY game"
-"""The query for the number of matches of each game."""
 _SELECT_SOURCES = (
     f"SELECT game, digest, offered, file, source, beside, {_NEWEST_SQL} AS is_newest FROM games ORDER BY id"
 )
-"""The query for the sources of all versions of all games."""
 _SELECT_NEWEST = f"SELECT version, digest FROM games WHERE game = :game AND {_NEWEST_SQL}"
-"""The query for the newest version of a game."""
 _UPDATE_FILES = """UPDATE games SET file = :file, beside = :beside, offered = true
 WHERE game = :game AND version = :version"""
-"""The statement that replaces the files beside the rules of a version, and offers it."""
 
 log = logging.getLogger("arena.store.games")
 

@@ -27,14 +27,11 @@ from referee.result import Result, SeatRating
 CHECK_BATCH_MATCHES = 32
 """The number of matches checked at a time."""
 _TIME_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
-"""The pattern of stored times."""
 _HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
-"""The pattern of stored hashes."""
 
 
 _SELECT_BOT = """SELECT bots.name, bots.key, bots.token_hash, bots.revoked, bots.created, bots.seen, bots.renamed
 FROM bots WHERE id = :number"""
-"""The query for the columns of a bot that are checked."""
 
 
 class RecordCheck(Protocol):

@@ -95,7 +95,6 @@ FROM bots WHERE (:start OR key > :key) AND (:search = '' OR {instr}(key, :search
 """
 """The query for a page of the list of bots whose keys (folded names) contain :search, in the order of their keys."""
 _POOLS_BY_MATCHES = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
-"""The query for the pools of this season, the busiest first."""
 _PLAYED_POOLS = "SELECT DISTINCT pool FROM counts WHERE tournament = '' ORDER BY pool"
 """The query for the pools with matches, and GAME/unrated for unrated ones."""
 _LEADERS_BY_SCORE = """
@@ -103,20 +102,17 @@ SELECT bots.name AS bot, first.score, NULL AS payoff, rank() OVER (ORDER BY firs
     SELECT bot, mu - 3 * sigma AS score FROM ratings WHERE pool = :pool ORDER BY score DESC LIMIT :limit
 ) AS first JOIN bots ON bots.id = first.bot ORDER BY rank, bots.key
 """
-"""The query for the bots with the highest scores in :pool."""
 _LEADERS_BY_PAYOFF = f"""
 SELECT bots.name AS bot, mu - 3 * sigma AS score, payoff, rank() OVER (ORDER BY ranked DESC, payoff DESC) AS rank
 FROM ({means_query(CURRENT_SEASON_SQL)} ORDER BY ranked DESC, payoff DESC LIMIT :limit) AS first
 JOIN bots ON bots.id = first.bot JOIN ratings ON ratings.bot = first.bot AND ratings.pool = :pool
 ORDER BY rank, bots.key
 """
-"""The query for the bots with the highest mean payoffs in :pool."""
 _BEST_RATED_BOTS = """
 SELECT pool, name AS bot, mu, matches AS played FROM (
     SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
 ) AS placed JOIN bots ON bots.id = placed.bot WHERE place <= :limit ORDER BY pool, mu
 """
-"""The query for the :limit bots with the highest mu in each pool."""
 _STANDINGS_OF_BOT = f"""
 SELECT ratings.*, {pairs_query("ratings.bot", CURRENT_SEASON_SQL, "ratings.pool")} AS pairs,
     (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
@@ -137,7 +133,6 @@ SELECT rank FROM (
     SELECT ratings.bot, {_RANK_SQL} AS rank FROM ratings LEFT JOIN paid ON paid.bot = ratings.bot WHERE pool = :pool
 ) AS ranked WHERE bot = :bot
 """
-"""The query for the rank of a bot by payoff."""
 _TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome <> 'void'), 0) AS played,
     coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS wins,
     coalesce(sum(matches) FILTER (WHERE outcome = 'drawn'), 0) AS draws,
@@ -148,10 +143,8 @@ _TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome <> 'void'), 0) A
 _TALLIES_BY_POOL = (
     f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
 )
-"""The query for the results of a bot in each pool."""
 _SEATS_SQL = f"""SELECT seat, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
 GROUP BY seat ORDER BY 1"""
-"""The query for the results of a bot in a pool, by its seat."""
 _POINTS_SQL = """
 SELECT seats.played, seats.mu_after AS mu, seats.sigma_after AS sigma, matches.finished, matches.id AS match
 FROM {each:points} AS point
@@ -175,7 +168,6 @@ WITH met AS (
 SELECT *, (wins + CAST(draws AS float) / 2) / played AS share, (SELECT count(*) FROM met) AS total FROM met
 WHERE :start OR played < :played OR (played = :played AND key > :key) ORDER BY played DESC, key LIMIT :limit
 """
-"""The query for a page of the opponents of a bot in a pool, those with most matches first."""
 _VERSIONS_PAGE = """
 SELECT versions.*, wins + draws + losses AS played, CAST(thought_ms AS float) / nullif(moves, 0) AS ms_per_move,
     matches.id AS match, matches.finished,
@@ -184,7 +176,6 @@ FROM versions JOIN matches ON matches.number = versions.last
 WHERE versions.bot = :bot AND versions.pool = :pool AND (:start OR versions.last < :last)
 ORDER BY versions.last DESC LIMIT :limit
 """
-"""The query for a page of the results of each version of a bot in a pool."""
 _ENDINGS_OF_BOT = """
 SELECT outcome, reason, sum(matches) AS played, (
     SELECT coalesce({json_group_array}(

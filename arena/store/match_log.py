@@ -32,32 +32,23 @@ from protocol.errors import ArenaFault, UsageFault
 LOG_BATCH_ROWS = 5000
 """The maximum number of matches that are read at a time, to add their entries to the log."""
 _LOG_SIZE_SQL = "SELECT coalesce(max(number), 0) FROM match_log"
-"""The query for the number of entries in the log."""
 _SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
-"""The query for the latest signing key of the log."""
 _PEAK_HASHES_SQL = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
 """The query for the hashes that are stored with some log entries: those of an entry's leaf and of the subtrees that end
 with it. `numbers_parameter` gives the numbers of the entries.
 """
 _HASHES_SQL = "SELECT hashes FROM match_log WHERE number = :number"
-"""The query for the hashes stored with log entry :number."""
 _ENTRY_SQL = "SELECT number, id AS match, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
 """The start of the queries for the contents of log entries. These contents are columns of the table `matches`."""
 _SELECT_ENTRIES_AFTER = f"{_ENTRY_SQL} WHERE number > :after ORDER BY number LIMIT :most"
-"""The query for the contents of up to :most log entries after number :after."""
 _SELECT_ENTRY_OF_MATCH = f"{_ENTRY_SQL} WHERE id = :match"
-"""The query for the contents of the log entry of a match."""
 _STORED_HASHES_SQL = "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
-"""The query for the hashes of the log entries after number :after, up to :last."""
 _FIRST_MISSING_NUMBER = """
 SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
 WHERE number NOT IN (SELECT number FROM match_log)
 """
-"""The query for the smallest match number without a log entry."""
 _COUNT_AFTER_SQL = "SELECT count(*) FROM match_log WHERE number > :last"
-"""The query for the number of log entries after number :last."""
 _INSERT_ENTRIES = insert_into("match_log", ("number", "hashes"))
-"""The statement that adds log entries."""
 
 log = logging.getLogger("arena.store.match_log")
 

@@ -13,7 +13,6 @@ from protocol.reasons import VOID
 
 _WITH_LUCK = """SELECT id, luck, luck_by, reason, (SELECT count(*) FROM seats WHERE match = matches.number) AS seats
 FROM matches WHERE luck IS NOT NULL OR luck_by IS NOT NULL"""
-"""The query for the matches that have luck, each with its number of seats."""
 
 
 def save_luck(connection: Connection, luck_by_match: Mapping[str, MatchLuck]) -> None:

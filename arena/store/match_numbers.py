@@ -8,6 +8,8 @@ from sqlalchemy import Connection
 
 from arena.store.dialect import execute, list_parameter
 
+BEYOND_ALL_MATCHES = 2**62
+"""A number larger than that of any match."""
 IN_NUMBERS_SQL = "IN (SELECT CAST(value AS bigint) FROM {each:numbers} AS told)"
 """The SQL condition, after a column's name, that the column's value is one of the numbers in `numbers_parameter`."""
 

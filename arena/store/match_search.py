@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 
 from arena.store import result_queries
 from arena.store.dialect import execute
+from arena.store.match_numbers import BEYOND_ALL_MATCHES
 from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
 from arena.store.registry import find_bot_id
 from arena.store.result_queries import OUTCOMES
@@ -56,17 +57,12 @@ _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matche
 """The SQL that replaces `_SINCE_BOUNDS` or `_UNTIL_BOUNDS` in a search without `since` or without `until`."""
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
-"""The SQL condition that a match ended between `since` and `until`."""
 _OPPONENT_CONDITION = (
     " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
 )
-"""The SQL condition that :opponent has a seat in the match."""
 _GAME_CONDITION = "(pool = :game OR substr(pool, 1, length(CAST(:game AS text)) + 1) = CAST(:game AS text) || '/')"
-"""The SQL condition that a pool belongs to :game."""
 _ALL_TIME_BOUNDS = ("", "9999-12-31T23:59:59.999Z")
 """The values that replace `since` and `until` in a search without them."""
-_BEYOND_ALL_MATCHES = 2**62
-"""A number larger than that of any match."""
 _MIN_WINDOW_MATCHES, _WINDOW_FACTOR = 1000, 4
 """These give the size of the window of match numbers that is searched first: `_WINDOW_FACTOR` times as many numbers as
 are expected to be needed, but at least `_MIN_WINDOW_MATCHES`.
@@ -138,7 +134,7 @@ def search_matches(
     """Return a page of the matches that meet the criteria, newest first. Raise `UsageFault` for an invalid argument."""
     check_limit(limit)
     search = _normalized(search)
-    before = _BEYOND_ALL_MATCHES if after is None else decode_cursor(after, tuple[int])[0]
+    before = BEYOND_ALL_MATCHES if after is None else decode_cursor(after, tuple[int])[0]
     given = _parameters(connection, search, before)
     if given is None:
         return Page(rows=[], total=0)
@@ -164,11 +160,11 @@ def match_numbers(connection: Connection, search: Search) -> list[int]:
     is invalid.
     """
     search = _normalized(search)
-    given = _parameters(connection, search, _BEYOND_ALL_MATCHES)
+    given = _parameters(connection, search, BEYOND_ALL_MATCHES)
     if given is None:
         return []
     query, _ = _queries(search)
-    return _find_newest(connection, query, given | {"limit": _BEYOND_ALL_MATCHES}, None)[::-1]
+    return _find_newest(connection, query, given | {"limit": BEYOND_ALL_MATCHES}, None)[::-1]
 
 
 def _normalized(search: Search) -> Search:
@@ -208,10 +204,10 @@ def _parameters(connection: Connection, search: Search, before: int) -> dict[str
         "scope": search.tournament or "",
         "since": since,
         "until": until,
-        "least": _BEYOND_ALL_MATCHES if least is None else least,
+        "least": BEYOND_ALL_MATCHES if least is None else least,
         "before": min(before, (last or 0) + 1),
         "early": early or 0,
-        "late": _BEYOND_ALL_MATCHES if late is None else late,
+        "late": BEYOND_ALL_MATCHES if late is None else late,
     }
     for key in ("bot", "opponent"):
         if (name := getattr(search, key)) is not None:

@@ -21,7 +21,6 @@ NODE_TIMEOUT_S = 6
 was responsible.
 """
 _ISO_TIME_SQL = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
-"""The SQL expression for a time as ISO 8601 text in UTC."""
 _ALIVE_SINCE_SQL = _ISO_TIME_SQL.format(f"(clock_timestamp() - interval '{NODE_TIMEOUT_S} s')")
 """The SQL expression for a limit: a node counts as alive if it was last seen after this time."""
 IS_ALIVE_SQL = f"coalesce(nodes.seen > {_ALIVE_SINCE_SQL}, false)"
@@ -31,14 +30,11 @@ _LIST_NODES = f"""SELECT nodes.*, {IS_ALIVE_SQL} AS alive,
 FROM nodes WHERE url <> '' ORDER BY name"""
 """The query for the nodes that have a URL, each with a flag `alive` and the number of matches that it hosts."""
 _LIST_LIVE_NODES = f"SELECT name FROM nodes WHERE seen > {_ALIVE_SINCE_SQL} ORDER BY name"
-"""The query for the names of the nodes that are alive."""
 _URLS_OF_BOT = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
-"""The query for the URLs of the nodes, except :node, that host a match of a bot."""
 
 _NODES_OF_BOT = """SELECT DISTINCT nodes.name FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 ORDER BY nodes.name"""
-"""The query for the names of the nodes that host a match of a bot."""
 
 
 State = Literal["alive", "draining", "stopped", "gone"]

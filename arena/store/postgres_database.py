@@ -24,6 +24,7 @@ from arena.store.database import (
     StoreError,
     StoreUnavailable,
     UnrecognizedDatabase,
+    disposing,
     first_line,
 )
 from arena.store.schema import SCHEMA_MARK, enable_partial_indexes_on_postgresql, metadata
@@ -83,7 +84,6 @@ behind it. `since` is the time at which the session's transaction began; null if
 """
 _DATABASE_BYTES_SQL = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace AND relkind = 'r'"""
-"""The query for the total size in bytes of an arena's tables."""
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -122,38 +122,28 @@ class PostgresDatabase(Database):
         return hash(str(self))
 
     def _revision(self, *, read_only: bool) -> str | None:
-        engine = self._engine(1)
-        try:
-            with self.translate_errors(), engine.connect() as connection:
-                found = connection.exec_driver_sql(_FIND_SCHEMA_SQL).one_or_none()
-                if found is None or not found.relations:
-                    return None
-                ours = found.mark == SCHEMA_MARK and found.versions is not None
-                revision = (
-                    connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() if ours else None
+        with disposing(self._engine(1)) as engine, self.translate_errors(), engine.connect() as connection:
+            found = connection.exec_driver_sql(_FIND_SCHEMA_SQL).one_or_none()
+            if found is None or not found.relations:
+                return None
+            ours = found.mark == SCHEMA_MARK and found.versions is not None
+            revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() if ours else None
+            if revision is None:
+                raise UnrecognizedDatabase(
+                    f"{self} has a schema {SCHEMA_NAME} that is not Bot Arena's: choose another database with --db"
                 )
-                if revision is None:
-                    raise UnrecognizedDatabase(
-                        f"{self} has a schema {SCHEMA_NAME} that is not Bot Arena's: choose another database with --db"
-                    )
-                return str(revision)
-        finally:
-            engine.dispose()
+            return str(revision)
 
     def create(self) -> None:
-        engine = self.create_writing_engine()
-        try:
-            with self.translate_errors():
-                try:
-                    with engine.begin() as connection:
-                        self.create_in_transaction(connection)
-                except DBAPIError as exc:
-                    if getattr(exc.orig, "sqlstate", None) not in _ALREADY_EXISTS_CODES:
-                        raise
-                    with engine.begin() as connection:
-                        self.create_in_transaction(connection)
-        finally:
-            engine.dispose()
+        with disposing(self.create_writing_engine()) as engine, self.translate_errors():
+            try:
+                with engine.begin() as connection:
+                    self.create_in_transaction(connection)
+            except DBAPIError as exc:
+                if getattr(exc.orig, "sqlstate", None) not in _ALREADY_EXISTS_CODES:
+                    raise
+                with engine.begin() as connection:
+                    self.create_in_transaction(connection)
 
     def create_in_transaction(self, connection: Connection) -> None:
         """Create all tables in the current transaction of a writing connection."""
@@ -241,12 +231,12 @@ class PostgresDatabase(Database):
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
         asked.limit = AnswerLimit(timeouts, process_limit=self.limit)
         asked._names_lock_holders = False  # otherwise a lock failure here would call this method again
-        engine = asked.create_reading_engine()
-        try:
-            with asked.translate_errors(), engine.connect() as connection:
-                return query(connection, *args, **kwargs)
-        finally:
-            engine.dispose()
+        with (
+            disposing(asked.create_reading_engine()) as engine,
+            asked.translate_errors(),
+            engine.connect() as connection,
+        ):
+            return query(connection, *args, **kwargs)
 
     def hurry(self) -> None:
         self.limit.hurry()

@@ -10,10 +10,8 @@ from arena.store.dialect import execute
 from protocol.errors import ArenaFault
 
 _VERSION_SQL = "SELECT coalesce(max(version), 0) FROM rating_decisions"
-"""The query for the number of rating decisions so far."""
 _INCREMENT_VERSION_SQL = """INSERT INTO rating_decisions (id, version) VALUES (1, 1)
 ON CONFLICT (id) DO UPDATE SET version = rating_decisions.version + 1"""
-"""The statement that adds 1 to the number of rating decisions."""
 
 
 class RatingDecisionsChanged(ArenaFault):

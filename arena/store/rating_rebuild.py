@@ -18,17 +18,13 @@ from arena.store.rating_decisions import record_decision
 from referee.result import Result, SeatRating
 
 _RATING_FIELDS = SeatRating.__struct_fields__
-"""The columns of `seats` that hold ratings."""
 _UPDATE_SEAT = """UPDATE seats SET mu_before = :mu_before, sigma_before = :sigma_before, mu_after = :mu_after,
     sigma_after = :sigma_after, played = :played
 WHERE match = :match AND seat = :seat"""
-"""The statement that replaces the ratings of a seat in a match."""
 _MARK_MATCHES_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {IN_NUMBERS_SQL}"
 """The statement that marks matches as rated again: their ratings differ from those in their records."""
 _IN_POOLS_SQL = "IN (SELECT value FROM {each:pools} AS told)"
-"""The SQL condition, after a pool, that it is one of :pools."""
 _DELETE_RATINGS = f"DELETE FROM ratings WHERE pool {_IN_POOLS_SQL}"
-"""The statement that deletes the standings of some pools."""
 
 
 class SeatCorrection(NamedTuple):

@@ -13,7 +13,6 @@ from arena.store.result_queries import record_of, result_with_seats
 _REPLACE_RECORD_SQL = """INSERT INTO records (match, data)
 VALUES ((SELECT number FROM matches WHERE id = :match), :data)
 ON CONFLICT (match) DO UPDATE SET data = excluded.data"""
-"""The statement that adds or replaces the record of a match."""
 
 
 def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None:

@@ -66,7 +66,6 @@ WHERE {instr}(key, :find) > 0 AND (:start OR key > :key) ORDER BY key LIMIT :lim
 """
 """The query for a page of the bots whose keys (folded names) contain :find, each with its latest incident."""
 _SELECT_BOTS = f"SELECT {', '.join(RegisteredBot.__struct_fields__)} FROM bots"
-"""The query for all bots, as `RegisteredBot`."""
 _REGISTER = """INSERT INTO bots (name, key, token_hash, revoked, created, seen, person, display)
 VALUES (:name, :key, :token_hash, false, :now, :now, :person, :display)
 ON CONFLICT (key) DO UPDATE SET name = excluded.name, token_hash = excluded.token_hash, created = excluded.created,
@@ -92,13 +91,10 @@ _CLAIM_PERSON = f"""UPDATE bots SET person = :person WHERE key = :key AND NOT EX
 _DELETE_OLD_INCIDENTS = f"""DELETE FROM incidents WHERE bot = :bot AND id NOT IN (
     SELECT id FROM incidents WHERE bot = :bot ORDER BY id DESC LIMIT {MAX_INCIDENTS}
 )"""
-"""The statement that deletes the incidents of a bot beyond `MAX_INCIDENTS`."""
 _DELETE_INCIDENTS = "DELETE FROM incidents WHERE bot = :bot"
-"""The statement that deletes all incidents of a bot."""
 _DELETE_FAILURES = """DELETE FROM failures WHERE EXISTS (
     SELECT 1 FROM seats WHERE seats.match = failures.match AND seats.seat = failures.seat AND seats.bot = :bot
 )"""
-"""The statement that deletes why the program of a bot failed in matches."""
 
 
 def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | None:

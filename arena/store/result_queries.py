@@ -53,7 +53,6 @@ _RECORD_SQL = """SELECT record_bytes, archive, data FROM matches LEFT JOIN recor
 WHERE id = :match"""
 """The query for the record of a match, or where it is."""
 _STANDINGS_OF_BOT = "SELECT ratings.* FROM ratings JOIN bots ON bots.id = ratings.bot WHERE bots.key = :key"
-"""The query for the standings of a bot in all pools."""
 # From `hours`, which has few rows a day. In `matches`, the search would begin at the first match ever.
 _RECENT_MEETINGS = """SELECT matches.id, matches.pool, others.key, matches.finished
 FROM matches JOIN seats AS mine ON mine.match = matches.number JOIN bots ON bots.id = mine.bot
@@ -65,13 +64,11 @@ WHERE bots.key = :key AND matches.pool IS NOT NULL AND matches.tournament IS NUL
 _ENCOUNTER_COUNTS = """SELECT opponents.pool, them.key, wins + draws + losses AS met
 FROM opponents JOIN bots ON bots.id = opponents.bot JOIN bots AS them ON them.id = opponents.opponent
 WHERE bots.key = :key AND opponents.tournament = ''"""
-"""The query for how often a bot met each opponent in each pool."""
 _FAILURES_SQL = "SELECT matches.id, seat, text FROM failures JOIN matches ON matches.number = failures.match"
 """The query for why programs of bots failed, without its condition."""
 _LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, ratings.*,
 {pairs_query("ratings.bot", CURRENT_SEASON_SQL)} AS pairs
 FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
-"""The query for the standings of all bots in :pool this season."""
 
 
 class RecordRemoved(ArenaFault):

@@ -22,10 +22,8 @@ DAY_S = 86400.0
 NOW_SQL = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 """The SQL expression for the time of a PostgreSQL server, in the format of `utc_now`."""
 _LAST_CLOCK_READING = "SELECT looked, steady_since FROM retention_clock"
-"""The query for the last stored reading of the clock."""
 _STORE_CLOCK_READING = """INSERT INTO retention_clock (id, looked, steady_since) VALUES (1, :looked, :steady_since)
 ON CONFLICT (id) DO UPDATE SET looked = excluded.looked, steady_since = excluded.steady_since"""
-"""The statement that stores a reading of the clock."""
 
 
 def database_now(connection: Connection) -> str:

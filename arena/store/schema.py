@@ -1,5 +1,5 @@
-"""The tables of the database, and the marks by which an arena recognises its database. Migrations make the same tables
-from older ones; tests compare the two results.
+"""The tables of the database, and the marks by which an arena recognises its database. A change of the tables needs a
+revision of the schema, with a migration that makes the same change in older databases; tests compare the two results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ APPLICATION_ID = 0x626F7461
 SCHEMA_MARK = "Bot Arena"
 """The comment that marks the schemas of an arena on PostgreSQL."""
 SCHEMA_REVISIONS = ("0001", "0002")
-"""The revisions of the schema, oldest first. Each has a migration that leads to it."""
+"""The revisions of the schema, oldest first. Each but the first has a migration that leads to it."""
 
 metadata = MetaData()
 BigIntegerType = Integer().with_variant(BigInteger, "postgresql")

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from arena.ratings.rating_system import game_of
 from arena.store.announcements import announce
 from arena.store.dialect import execute
-from arena.store.match_numbers import last_match_number
+from arena.store.match_numbers import BEYOND_ALL_MATCHES, last_match_number
 from arena.store.pool_payoffs import pairs_query
 from arena.store.rating_decisions import record_decision
 from arena.store.result_queries import LeaderboardRow, leaderboard_from_rows
@@ -20,13 +20,9 @@ from protocol.names import NAME_DESCRIPTION, fold_name, is_bot_name
 FIRST_SEASON_NAME = "first"
 """The name of the season before the operator started any."""
 
-_BEYOND_ALL_MATCHES = 2**62
-"""A number larger than that of any match."""
 _START_SEASON = """INSERT INTO seasons (name, key, started, first)
 VALUES (:name, :key, :started, (SELECT coalesce(max(number), 0) + 1 FROM matches))"""
-"""The statement that starts a season with the next match."""
 _RATED_IN_RANGE_SQL = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
-"""The SQL condition for rated seats in the matches from :first to :last."""
 STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_after AS sigma, newest.version FROM (
     SELECT bot, max(match) AS last, count(*) AS matches, count(*) FILTER (WHERE outcome = 'won') AS wins,
         count(*) FILTER (WHERE outcome = 'drawn') AS draws, count(*) FILTER (WHERE outcome = 'lost') AS losses
@@ -35,9 +31,7 @@ STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_afte
 """The query for the standings of the bots in :pool, computed from the matches from :first to :last."""
 _LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
 FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
-"""The query for the leaderboard of :pool in the season from match :first to :last."""
 _POOLS_SQL = f"SELECT DISTINCT pool FROM seats WHERE {_RATED_IN_RANGE_SQL} ORDER BY pool"
-"""The query for the pools with rated matches in the season from match :first to :last."""
 
 
 class Season(Struct, frozen=True, kw_only=True):
@@ -84,7 +78,7 @@ def match_range_of(connection: Connection, name: str) -> dict[str, int]:
     """
     names = [season.season for season in list_seasons(connection)]
     first = 1
-    for known, following in zip(names, [*season_starts(connection), _BEYOND_ALL_MATCHES], strict=True):
+    for known, following in zip(names, [*season_starts(connection), BEYOND_ALL_MATCHES], strict=True):
         if fold_name(known) == fold_name(name):
             return {"first": first, "last": following - 1}
         first = following

@@ -13,7 +13,14 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 from arena.store.data_folder import FILE_MODE, FOLDER_MODE
-from arena.store.database import MAX_READING_CONNECTIONS, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
+from arena.store.database import (
+    MAX_READING_CONNECTIONS,
+    Database,
+    StoreError,
+    StoreUnavailable,
+    UnrecognizedDatabase,
+    disposing,
+)
 from arena.store.schema import APPLICATION_ID
 
 BUSY_TIMEOUT_MS = 10_000
@@ -23,13 +30,9 @@ READING_CACHE_KIB = 16 * 1024
 SQLITE_HEADER_BYTES = 100
 """The length of the header of an SQLite file."""
 _DATABASE_MAGIC = b"SQLite format 3\0"
-"""The first bytes of every SQLite file."""
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""The first bytes of every rollback journal of SQLite."""
 _JOURNAL_HEADER_BYTES = 28
-"""The length of the header of a rollback journal of SQLite."""
 _FILE_SIZE_QUERY = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-"""The query for the size in bytes of the database file."""
 
 
 class SqliteDatabase(Database):
@@ -61,12 +64,12 @@ class SqliteDatabase(Database):
                 return None
             if owner != APPLICATION_ID:
                 raise UnrecognizedDatabase(f"{self} is a database, but not Bot Arena's: choose another file with --db")
-        engine = self.create_reading_engine() if read_only else self.connect()
-        try:
-            with self.translate_errors(), engine.connect() as connection:
-                return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
-        finally:
-            engine.dispose()
+        with (
+            disposing(self.create_reading_engine() if read_only else self.connect()) as engine,
+            self.translate_errors(),
+            engine.connect() as connection,
+        ):
+            return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
 
     def create(self) -> None:
         try:
@@ -75,25 +78,21 @@ class SqliteDatabase(Database):
             raise StoreError(f"the folder {self.file.parent} can't be made: {exc.strerror}") from exc
         with contextlib.suppress(OSError):  # SQLite reports what is wrong
             self.file.touch(mode=FILE_MODE)
-        engine = self._connect(wal=False)
-        try:
-            with self.translate_errors(), self.create_writing_engine(engine).begin() as connection:
-                if connection.exec_driver_sql("PRAGMA application_id").scalar_one() == 0:
-                    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-                    self._make_tables(connection)
-        finally:
-            engine.dispose()
+        with (
+            disposing(self._connect(wal=False)) as engine,
+            self.translate_errors(),
+            self.create_writing_engine(engine).begin() as connection,
+        ):
+            if connection.exec_driver_sql("PRAGMA application_id").scalar_one() == 0:
+                connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+                self._make_tables(connection)
 
     def merge_log(self) -> None:
         """Move the write-ahead log into the database file, which must be unused. Raise `StoreError` on failure."""
-        engine = self.connect()
-        try:
-            with self.translate_errors(), engine.connect() as connection:
-                raw = connection.connection.driver_connection
-                assert raw is not None
-                raw.execute("PRAGMA journal_mode = DELETE")
-        finally:
-            engine.dispose()
+        with disposing(self.connect()) as engine, self.translate_errors(), engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            raw.execute("PRAGMA journal_mode = DELETE")
 
     def create_reading_engine(self) -> Engine:
         """Return an engine that writes nothing, not even files beside the database. Threads share its connections."""

@@ -12,11 +12,9 @@ from collections.abc import Iterator, Sequence
 from sqlalchemy import Connection
 
 from arena.store.dialect import execute
-from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
+from arena.store.match_numbers import BEYOND_ALL_MATCHES, IN_NUMBERS_SQL, numbers_parameter
 from arena.store.schema import metadata
 
-_UNBOUNDED_NUMBER = 2**62
-"""A number larger than that of any match."""
 _POOL_TEMPLATE = "coalesce({0}.pool, {0}.game || '/unrated')"
 """The template of the SQL expression for a match's pool, or for `GAME/unrated` if the match is unrated. `{0}` stands
 for the table or subquery that has the match.
@@ -35,19 +33,16 @@ _COUNTS_SQL = f"""WITH ended AS (
     UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_IN_MATCH_RANGE}
 )
 SELECT scope, game, {_POOL_TEMPLATE.format("ended")}, reason, count(*) FROM ended WHERE true GROUP BY 1, 2, 3, 4"""
-"""The query that computes rows of the table `counts`."""
 _TALLIES_QUERY = f"""{_SEATS_BY_SCOPE}
 SELECT scope, bot, pool, outcome, reason, seat, count(*),
     coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0), coalesce(sum(thought_ms), 0)
 FROM sat WHERE true GROUP BY 1, 2, 3, 4, 5, 6"""
-"""The query that computes rows of the table `tallies`."""
 _OPPONENTS_QUERY = f"""{_SEATS_BY_SCOPE}
 SELECT scope, sat.bot, sat.pool, other.bot, count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank < other.rank),
     count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank = other.rank),
     count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank > other.rank),
     count(*) FILTER (WHERE sat.outcome = 'void')
 FROM sat JOIN seats AS other ON other.match = sat.match AND other.seat <> sat.seat WHERE true GROUP BY 1, 2, 3, 4"""
-"""The query that computes rows of the table `opponents`."""
 # Squares are split into parts, so that sums fit SQLite's 64-bit integers.
 _PAYOFFS_SQL = f"""WITH sat AS (
     SELECT '' AS scope, seats.pool AS pool,
@@ -64,13 +59,11 @@ SELECT scope, parted.pool, season, parted.bot, other.bot, count(*), sum(parted.r
     sum(total * parted.rounds), sum(parted.rounds * parted.rounds)
 FROM parted JOIN seats AS other ON other.match = parted.match AND other.seat <> parted.seat
 WHERE true GROUP BY 1, 2, 3, 4, 5"""
-"""The query that computes rows of the table `payoffs`."""
 _VERSIONS_SQL = f"""SELECT bot, pool, version, count(*) FILTER (WHERE outcome = 'won'),
     count(*) FILTER (WHERE outcome = 'drawn'), count(*) FILTER (WHERE outcome = 'lost'),
     count(*) FILTER (WHERE outcome = 'void'), coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0),
     coalesce(sum(thought_ms), 0), max(match)
 FROM seats WHERE match {_IN_MATCH_RANGE} GROUP BY 1, 2, 3"""
-"""The query that computes rows of the table `versions`."""
 _ENCOUNTERS_SQL = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
 FROM seats JOIN seats AS other ON other.match = seats.match AND other.seat <> seats.seat
 WHERE seats.match {_IN_MATCH_RANGE}"""
@@ -86,9 +79,7 @@ an hour.
 
 
 _PAYOFF_SUM_COLUMNS = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
-"""The columns of `payoffs` that are sums."""
 _OUTCOME_COUNT_COLUMNS = ("wins", "draws", "losses", "void")
-"""The columns of summary tables that count outcomes."""
 _SUMMARY_TABLES = {
     "counts": (_COUNTS_SQL, ("matches",), (), ()),
     "tallies": (_TALLIES_QUERY, ("matches", "moves", "thought_ms"), (), ()),
@@ -224,7 +215,7 @@ def _correct_seats(connection: Connection) -> None:
 
 def _rebuild_table(connection: Connection, table: str) -> None:
     execute(connection, f"DELETE FROM {table}")
-    execute(connection, _ADD_STATEMENTS[table], {"first": 0, "last": _UNBOUNDED_NUMBER})
+    execute(connection, _ADD_STATEMENTS[table], {"first": 0, "last": BEYOND_ALL_MATCHES})
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
@@ -250,5 +241,5 @@ def _count_differences(connection: Connection, table: str, query: str) -> int:
     for one, other in ((right, stored), (stored, right)):
         differing = f"SELECT * FROM ({one}) AS one EXCEPT SELECT * FROM ({other}) AS other"
         counted = f"SELECT count(*) FROM ({differing}) AS differing"
-        wrong = max(wrong, execute(connection, counted, {"first": 0, "last": _UNBOUNDED_NUMBER}).scalar_one())
+        wrong = max(wrong, execute(connection, counted, {"first": 0, "last": BEYOND_ALL_MATCHES}).scalar_one())
     return wrong

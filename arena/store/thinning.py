@@ -31,7 +31,6 @@ _RATED_OR_UNRATED_ROWS_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND 
 otherwise the rated ones.
 """
 _SUM_RECORD_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_RATED_OR_UNRATED_ROWS_SQL}"
-"""The query for the total size of the records that may be removed."""
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_RATED_OR_UNRATED_ROWS_SQL}
     ) AS summed WHERE held > :most"""
@@ -41,23 +40,19 @@ summed from the newest match on.
 _OLDEST_RECORDS = (
     f"SELECT number, record_bytes {_RATED_OR_UNRATED_ROWS_SQL} AND finished <= :until ORDER BY finished LIMIT :most"
 )
-"""The query for the oldest records that may be removed, of matches that ended by :until."""
 _COUNT_OLD_RECORDS = (
     f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_RATED_OR_UNRATED_ROWS_SQL} AND "
     "finished <= :until"
 )
-"""The query for the number and the bytes of the records that may be removed, of matches that ended by :until."""
 _RECORDS_OF_BOT = """SELECT DISTINCT number, coalesce(record_bytes, 0) AS record_bytes
     FROM seats JOIN matches ON number = match
     WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after
         AND (record_bytes IS NOT NULL OR archive IS NOT NULL)
     ORDER BY number LIMIT :most"""
-"""The query for the records of a bot's matches after number :after, by match number."""
 _REMOVE_STATEMENTS = (
     f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}",
     f"UPDATE matches SET record_bytes = NULL, archive = NULL WHERE number {IN_NUMBERS_SQL}",
 )
-"""The statements that remove the records of some matches."""
 
 
 class Retention(Struct, frozen=True, kw_only=True):

@@ -22,14 +22,11 @@ from referee.result import Result
 
 _UNFINISHED_SQL = """SELECT id, seed FROM tournaments WHERE arguments = :arguments AND finished IS NULL
 ORDER BY started DESC LIMIT 1"""
-"""The query for the newest unfinished tournament with certain arguments."""
 _SEEDS_SQL = """SELECT seed, finished FROM tournaments WHERE arguments IN (SELECT value FROM {each:arguments} AS told)
 ORDER BY started DESC"""
-"""The query for the seeds of the tournaments with some arguments, newest first."""
 _STORED_TOURNAMENTS = """SELECT id, seed, arguments, finished IS NOT NULL AS finished,
     (SELECT count(*) FROM matches WHERE matches.tournament = tournaments.id) AS matches
 FROM tournaments ORDER BY started DESC"""
-"""The query for all tournaments, newest first, each with its number of stored matches."""
 _SAVE_PENDING = """INSERT INTO awaiting (match, tournament, place, data)
 SELECT CAST(:match AS text), :tournament, CAST(:place AS integer), :data
 WHERE NOT EXISTS (SELECT 1 FROM matches WHERE id = :match) ON CONFLICT (match) DO NOTHING"""

@@ -37,9 +37,7 @@ FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 _TOURNAMENTS_PAGE_SQL = _SELECT_TOURNAMENTS.format(
     where="WHERE :start OR started < :started OR (started = :started AND id > :id)"
 )
-"""The query for a page of the list of tournaments."""
 _SELECT_TOURNAMENT = _SELECT_TOURNAMENTS.format(where="WHERE id = :id")
-"""The query for one tournament."""
 _MATCHES_SQL = """
 SELECT matches.number, matches.place, matches.reason, matches.luck, matches.luck_by, bots.name, seats.rank,
     seats.reason AS ended, seats.payoff, seats.rounds
@@ -47,7 +45,6 @@ FROM matches
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
 WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
 """
-"""The query for the matches of a tournament, one row per seat."""
 _LEADERS_BY_SCORE = """
 SELECT tournament, name FROM (
     SELECT tournament, bot, rank() OVER (
@@ -57,7 +54,6 @@ SELECT tournament, name FROM (
     GROUP BY tournament, bot HAVING sum(wins + draws + losses) > 0
 ) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
 """
-"""The query for the leaders of the tournaments :names by score."""
 _LEADERS_BY_ADJUSTED_SCORE = """
 SELECT tournament, name FROM (
     SELECT tournament, bot, min(known) OVER (PARTITION BY tournament) AS known,

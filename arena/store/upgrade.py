@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from arena.store.backup import back_up
-from arena.store.database import Database
+from arena.store.database import Database, disposing
 from arena.store.schema import SCHEMA_REVISIONS
 
 MIGRATIONS_FOLDER = Path(__file__).parent / "migrations"
@@ -26,18 +26,16 @@ def upgrade_database(database: Database, backup: Path | None = None) -> tuple[st
     if before != SCHEMA_REVISIONS[-1]:
         if backup is not None:
             back_up(database, backup)
-        engine = database.connect()
-        writer = database.create_writing_engine(engine)
-        try:
-            with database.translate_errors():
-                migrate(writer)
-        finally:
-            writer.dispose()
-            engine.dispose()
+        with (
+            disposing(database.connect()) as engine,
+            disposing(database.create_writing_engine(engine)) as writer,
+            database.translate_errors(),
+        ):
+            _migrate(writer)
     return before, SCHEMA_REVISIONS[-1]
 
 
-def migrate(engine: Engine) -> None:
+def _migrate(engine: Engine) -> None:
     """Run the missing migrations in one writing transaction."""
     from alembic import command
     from alembic.config import Config

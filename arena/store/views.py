@@ -50,7 +50,6 @@ SELECT matches.number, matches.id AS match, matches.game, matches.config, matche
         )
     END AS start
 FROM matches"""
-"""The query of the view `match_results`."""
 _MATCH_SEATS = """
 SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, seats.seat, bots.name AS bot,
     seats.version, seats.rank, seats.outcome,
@@ -63,7 +62,6 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
     seats.reason, seats.moves, seats.thought_ms, seats.mu_before, seats.sigma_before, seats.mu_after, seats.sigma_after,
     seats.payoff, seats.rounds
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
-"""The query of the view `match_seats`."""
 _LADDER = f"""
 WITH paid AS (
     SELECT pool, bot, {MEAN_SQL} AS payoff,
@@ -79,7 +77,6 @@ SELECT ratings.pool,
     ratings.wins AS won, ratings.draws AS drawn, ratings.losses AS lost, ratings.version, paid.payoff
 FROM ratings JOIN bots ON bots.id = ratings.bot
     LEFT JOIN paid ON paid.pool = ratings.pool AND paid.bot = ratings.bot"""
-"""The query of the view `ladder`."""
 VIEW_QUERIES = {"match_results": _MATCH_RESULTS, "match_seats": _MATCH_SEATS, "ladder": _LADDER}
 """The query of each view, by the name of the view."""
 VIEW_STATEMENTS = {name: prepare_for_sqlite(f"CREATE VIEW {name} AS{query}") for name, query in VIEW_QUERIES.items()}

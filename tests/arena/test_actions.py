@@ -67,26 +67,24 @@ async def test_what_can_not_be_kept_is_done_all_the_same(
     assert "the log of actions lacks a register: the disk is full" in caplog.text
 
 
-def test_commands_without_a_server_are_kept_too(tmp_path: Path) -> None:
+def test_commands_without_a_server_are_kept_too(store: Store, tmp_path: Path) -> None:
     data = str(tmp_path)
     for words in (("bot", "add", "anna"), ("bot", "revoke", "anna"), ("season", "start", "second")):
         assert call("arena", *words, "--data", data).code == 0
-    with closing(Store.open(tmp_path / "arena.db")) as store:
-        assert list(map(facts, told(store))) == [
-            (COMMAND_LINE_ORIGIN, "start_season", ["second"], None),
-            (COMMAND_LINE_ORIGIN, "revoke", ["anna"], None),
-            (COMMAND_LINE_ORIGIN, "register", ["anna"], None),
-        ]
+    assert list(map(facts, told(store))) == [
+        (COMMAND_LINE_ORIGIN, "start_season", ["second"], None),
+        (COMMAND_LINE_ORIGIN, "revoke", ["anna"], None),
+        (COMMAND_LINE_ORIGIN, "register", ["anna"], None),
+    ]
 
 
-def test_a_bot_is_called_in_the_log_as_it_is_called_now(tmp_path: Path) -> None:
-    with closing(Store.open(tmp_path / "arena.db")) as store:
-        store.write(add_bots, {"anna": "a" * 64, "ben": "b" * 64})
-        store.write(log_action, COMMAND_LINE_ORIGIN, "revoke", ["Anna", "ben"])
-        store.write(rename_bot, "anna", "zoe")
-        assert [action.concerns for action in told(store)] == [["zoe", "ben"]]
-        placeholder = store.write(anonymize_bot, "zoe")
-        assert [action.concerns for action in told(store)] == [[placeholder, "ben"]]
+def test_a_bot_is_called_in_the_log_as_it_is_called_now(store: Store) -> None:
+    store.write(add_bots, {"anna": "a" * 64, "ben": "b" * 64})
+    store.write(log_action, COMMAND_LINE_ORIGIN, "revoke", ["Anna", "ben"])
+    store.write(rename_bot, "anna", "zoe")
+    assert [action.concerns for action in told(store)] == [["zoe", "ben"]]
+    placeholder = store.write(anonymize_bot, "zoe")
+    assert [action.concerns for action in told(store)] == [[placeholder, "ben"]]
 
 
 def test_of_a_long_list_the_beginning_is_kept_and_how_many_more_there_were(tmp_path: Path) -> None:

@@ -105,24 +105,23 @@ def test_a_page_of_what_is_no_whole_host_may_not_connect(origin: str) -> None:
     assert not can_page_connect(origin, origin.partition("://")[2] or "[::1]")
 
 
-async def test_a_browser_is_told_what_this_is_and_any_other_method_is_refused(serve: Any) -> None:
-    served = await serve()
-    answer = await asked(served, "GET / HTTP/1.1\nHost: localhost\n\n")
+async def test_a_browser_is_told_what_this_is_and_where_the_page_is(serve: Any) -> None:
+    served = await serve(access=Access(page=OwnPage("http", 8080)))
+    answer = await asked(served, "GET / HTTP/1.1\nHost: localhost:8765\n\n")
     assert answer.startswith("HTTP/1.1 426 ")
     assert "Upgrade: websocket\r\n" in answer
+    assert '\r\nLink: <http://localhost:8080/>; rel="alternate"\r\n' in answer
     assert "this is the WebSocket port of a Bot Arena" in answer
-    assert "the pages are at" not in answer
+    assert answer.endswith("; the pages are at http://localhost:8080/\n")
+    assert "the pages are at" not in await asked(served, "GET / HTTP/1.1\nHost: <b>\n\n")
     answer = await asked(served, "DELETE / HTTP/1.1\nHost: localhost\n\n")
     assert answer.startswith("HTTP/1.1 405 ")
     assert "Allow: GET\r\n" in answer
 
 
-async def test_a_browser_is_told_where_the_page_is(serve: Any) -> None:
-    served = await serve(access=Access(page=OwnPage("http", 8080)))
-    answer = await asked(served, "GET / HTTP/1.1\nHost: localhost:8765\n\n")
-    assert answer.endswith("; the pages are at http://localhost:8080/\n")
-    assert '\r\nLink: <http://localhost:8080/>; rel="alternate"\r\n' in answer
-    assert "look at" not in await asked(served, "GET / HTTP/1.1\nHost: <b>\n\n")
+def test_without_a_page_none_is_named() -> None:
+    status, text = Door().knock(Upgrade="")
+    assert (status, "the pages are at" in text) == (426, False)
 
 
 async def test_an_address_with_too_many_connections_is_told_so_and_one_that_leaves_makes_room(serve: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import sqlite3
 import stat
@@ -12,12 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.asyncio.client import connect
-from websockets.typing import Subprotocol
 
-from arena.operator.client import connect_to_folder
-from arena.operator.credentials import read_or_make_token
-from arena.operator.status import ServerStatus, StatusRequest
+from arena.builtin_bots import builtin_bot_tokens
 from arena.store.backup import back_up as back_up_file
 from arena.store.database_url import open_database_url
 from arena.store.integrity_check import check_database
@@ -26,9 +21,7 @@ from arena.store.store import Store
 from commands import Done, call
 from later_schema import FIRST, use_later_schema
 from machine.atomic_write import file_lock
-from processes import Served, serving
 from seasons import finish, result, season
-from timeouts import WITHIN
 
 
 def back_up(data: Path, to: Path) -> Done:
@@ -133,31 +126,22 @@ def test_what_killed_backups_left_is_removed_by_the_next_one(tmp_path: Path) -> 
     assert sorted(path.name for path in copies.iterdir()) == left
 
 
-async def test_an_arena_is_restored_from_a_copy_made_while_it_ran_and_knows_its_bots(tmp_path: Path) -> None:
-    first, second = filled(tmp_path / "first"), tmp_path / "second"
-    async with serving(first, "--builtin-bots", "random") as served:
-        assert await hello(served, "mine", "t" * 20) == "welcome"
-        (second / "house").mkdir(parents=True)
-        await asyncio.to_thread(back_up_file, open_database_url(first / "arena.db"), second / "arena.db")
-    shutil.copy(first / "house" / "tokens.json", second / "house")
-    shutil.copy(first / "operator.json", second)
-    async with serving(second, "--builtin-bots", "random") as served, connect_to_folder(second) as operator:
-        assert await hello(served, "mine", "x" * 20) == "auth_failed"
-        assert await hello(served, "mine", "t" * 20) == "welcome"
-        async with asyncio.timeout(WITHIN):
-            while "random" not in [bot.bot for bot in (await operator.ask(StatusRequest(), ServerStatus)).bots]:
-                pass
-    assert read_or_make_token(second) == read_or_make_token(first)
-    with closing(Store.open(second / "arena.db")) as store:
-        assert (len(list(store.iterate(iter_results))), list(store.iterate(check_database))) == (30, [])
-
-
-async def hello(served: Served, bot: str, token: str) -> str:
-    """What a bot that says hello is answered: that it is welcome, or the code of an error."""
-    async with connect(served.url, subprotocols=[Subprotocol("arena.v1.json")]) as wire:
-        await wire.send(json.dumps({"type": "hello", "bot": bot, "token": token}))
-        told = json.loads(await asyncio.wait_for(wire.recv(), WITHIN))
-    return str(told.get("code", told["type"]))
+async def test_an_arena_restored_from_a_copy_made_while_it_ran_knows_its_bots(serve: Any, tmp_path: Path) -> None:
+    first, tokens = await serve(), tmp_path / "tokens.json"
+    season(first.store)
+    await first.enter("mine")
+    made = builtin_bot_tokens(first.store, tokens, ["random"])
+    (tmp_path / "data1").mkdir()
+    await asyncio.to_thread(back_up_file, first.store.database, tmp_path / "data1" / "arena.db")
+    restored = await serve()
+    assert restored.data == tmp_path / "data1"
+    intruder = await restored.connect()
+    await intruder.send(type="hello", bot="mine", token="x" * 20)
+    assert (await intruder.expect("error"))["code"] == "auth_failed"
+    assert "token" not in (await restored.enter("mine")).passed[0]
+    assert builtin_bot_tokens(restored.store, tokens, ["random"]) == made
+    assert len(list(restored.store.iterate(iter_results))) == 30
+    assert list(restored.store.iterate(check_database)) == []
 
 
 async def test_a_match_under_way_goes_on_where_the_whole_folder_was_moved_to(serve: Any, tmp_path: Path) -> None:

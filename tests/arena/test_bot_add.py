@@ -173,12 +173,11 @@ def test_where_names_cannot_be_registered_no_tokens_are_left(
     assert not list(tmp_path.glob("tokens.csv*"))
 
 
-def test_of_names_one_of_which_is_taken_meanwhile_none_is_registered(tmp_path: Path) -> None:
-    with closing(Store.open(tmp_path / "arena.db")) as store:
-        store.write(add_bots, {"ben": "b" * 64})
-        with pytest.raises(NameInUse, match="a bot is called BEN already"):
-            store.write(add_bots, {"anna": "a" * 64, "BEN": "c" * 64})
-        assert [bot.name for bot in store.read(all_bots)] == ["ben"]
+def test_of_names_one_of_which_is_taken_meanwhile_none_is_registered(store: Store) -> None:
+    store.write(add_bots, {"ben": "b" * 64})
+    with pytest.raises(NameInUse, match="a bot is called BEN already"):
+        store.write(add_bots, {"anna": "a" * 64, "BEN": "c" * 64})
+    assert [bot.name for bot in store.read(all_bots)] == ["ben"]
 
 
 def test_a_name_known_from_tournaments_is_given_away_with_its_ratings(add: Add, tmp_path: Path) -> None:
@@ -317,10 +316,9 @@ def test_a_bot_is_not_given_the_display_name_of_another(add: Add, tmp_path: Path
     assert shown_names(tmp_path) == {"Chloe": "CHLOÉ", "cid": None}
 
 
-def test_a_deleted_name_leaves_no_display_name_behind(tmp_path: Path) -> None:
-    with closing(Store.open(tmp_path / "arena.db")) as store:
-        store.write(add_bots, {"anna": hash_token("a" * 16)}, {"anna": "Anna Å."})
-        placeholder = store.write(anonymize_bot, "anna")
-        assert {bot.name: bot.display for bot in store.read(all_bots)} == {placeholder: None}
-        store.write(add_bots, {"anna": hash_token("b" * 16)})
-        assert {bot.name: bot.display for bot in store.read(all_bots)} == {placeholder: None, "anna": None}
+def test_a_deleted_name_leaves_no_display_name_behind(store: Store) -> None:
+    store.write(add_bots, {"anna": hash_token("a" * 16)}, {"anna": "Anna Å."})
+    placeholder = store.write(anonymize_bot, "anna")
+    assert {bot.name: bot.display for bot in store.read(all_bots)} == {placeholder: None}
+    store.write(add_bots, {"anna": hash_token("b" * 16)})
+    assert {bot.name: bot.display for bot in store.read(all_bots)} == {placeholder: None, "anna": None}

@@ -10,19 +10,22 @@ import pytest
 
 from arena.store.store import Store
 from commands import Done, call
+from databases import filled_store
 from seasons import finish, result
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
+def play_two_versions(store: Store) -> None:
     """Version 1 of ann won 2 of 12, version 2 9 of 12, all rated; and an unrated draw of three without a version."""
-    store = Store.open(tmp_path / "arena.db")
     for version, won in (("1", 2), ("2", 9)):
         for number in range(12):
             ranks = (1, 2) if number < won else (2, 1)
             finish(store, result(f"v{version}-{number}", ranks=ranks, version=version))
     finish(store, result("draw", ("bob", "ann", "cid"), (1, 1, 3), rated=False, version=""))
-    store.close()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    filled_store(tmp_path / "arena.db", play_two_versions).close()
     return tmp_path
 
 
@@ -47,11 +50,11 @@ def test_versions_stand_side_by_side_with_what_each_has_more_than_the_one_before
     assert len(latest) == 11
 
 
-def test_of_a_few_matches_no_version_is_said_to_be_better_and_no_share_goes_beyond_all(tmp_path: Path) -> None:
-    store = Store.open(tmp_path / "arena.db")
+def test_of_a_few_matches_no_version_is_said_to_be_better_and_no_share_goes_beyond_all(
+    store: Store, tmp_path: Path
+) -> None:
     for version, ranks in (("1", [(1, 2), (2, 1), (2, 1), (2, 1)]), ("2", [(1, 2)] * 3)):
         finish(store, *(result(f"v{version}-{at}", ranks=each, version=version) for at, each in enumerate(ranks)))
-    store.close()
     out = show(tmp_path, "ann").out
     assert re.search(r"^2 .* 1\.000  0\.439-1\.000 +\+0\.750 +-0\.150 to \+0\.994$", out, re.MULTILINE)
     assert re.search(r"^1 .* 0\.250  0\.046-0\.699\s*$", out, re.MULTILINE)

@@ -15,8 +15,11 @@ from arena.host.journal import Journal
 from referee.record import write_line
 from referee_table import Table
 
+SEGMENT_BYTES = 2000
+"""The size of a log that is soon full."""
 
-@pytest.fixture
+
+@pytest.fixture(scope="module")
 def lines() -> list[bytes]:
     return [write_line(line) for line in Table().begin().finish_at_random().lines]
 
@@ -106,8 +109,8 @@ def test_a_match_that_began_again_is_mended_as_it_is_played_now(folder: Path, li
 def test_when_a_log_is_full_its_journals_are_synced_and_the_other_is_taken(
     folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch, synced: list[str]
 ) -> None:
-    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", 2000)
-    whole = played(folder, lines * 20)
+    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", SEGMENT_BYTES)
+    whole = played(folder, lines * 8)
     assert {"m-0.jsonl", "m-1.jsonl", "m-2.jsonl", "commits-0", "commits-1"} <= set(synced)
     assert sum(path.stat().st_size for path in folder.glob("commits-*")) < sum(map(len, whole.values())) / 2
     commit_log.restore_journals(folder)
@@ -117,7 +120,7 @@ def test_when_a_log_is_full_its_journals_are_synced_and_the_other_is_taken(
 def test_a_log_that_can_not_be_emptied_is_not_taken_again(
     folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", 2000)
+    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", SEGMENT_BYTES)
     sync = os.fsync
 
     def fail(file: int) -> None:
@@ -126,7 +129,7 @@ def test_a_log_that_can_not_be_emptied_is_not_taken_again(
         sync(file)
 
     monkeypatch.setattr(os, "fsync", fail)
-    whole = played(folder, lines * 20)
+    whole = played(folder, lines * 8)
     monkeypatch.setattr(os, "fsync", sync)
     assert "can't be synced: Input/output error" in caplog.text
     for match in whole:
@@ -153,7 +156,7 @@ def test_a_group_that_could_not_be_synced_is_written_over(
 def test_a_log_that_could_not_be_emptied_is_when_it_has_grown_by_as_much(
     folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", 2000)
+    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", SEGMENT_BYTES)
     log, size, failed = CommitLog(folder), 0, []
     sync = os.fsync
 
@@ -164,7 +167,7 @@ def test_a_log_that_could_not_be_emptied_is_when_it_has_grown_by_as_much(
         sync(file)
 
     monkeypatch.setattr(os, "fsync", fail_once)
-    for line in lines * 40:
+    for line in lines * 16:
         with commit_log.journal_path(folder, "m-1").open("ab") as journal:
             journal.write(line)
         log.commit([JournalEntry("m-1", size, line)])
@@ -172,10 +175,10 @@ def test_a_log_that_could_not_be_emptied_is_when_it_has_grown_by_as_much(
         if log._emptying_thread is not None:
             log._emptying_thread.join()
     assert failed
-    assert sum(path.stat().st_size for path in folder.glob("commits-*")) < 3 * 2000 + 1000
+    assert sum(path.stat().st_size for path in folder.glob("commits-*")) < 3 * SEGMENT_BYTES + 1000
     killed(log)
     commit_log.restore_journals(folder)
-    assert kept(folder) == {"m-1": b"".join(lines * 40)}
+    assert kept(folder) == {"m-1": b"".join(lines * 16)}
 
 
 def test_what_is_closed_leaves_no_logs_that_could_cut_what_is_played_without_them(
@@ -194,7 +197,7 @@ def test_what_is_closed_leaves_no_logs_that_could_cut_what_is_played_without_the
 def test_of_two_logs_the_older_is_removed_first(
     folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", 2000)
+    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", SEGMENT_BYTES)
     monkeypatch.setattr(CommitLog, "_empty", lambda *of_it: None)
     whole = played(folder, lines * 2)
     logs = {path: path.read_bytes() for path in folder.glob("commits-*")}

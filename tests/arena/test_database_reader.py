@@ -48,7 +48,7 @@ from arena.store.views import VIEW_QUERIES
 from databases import alter, asked
 from later_schema import FIRST, LATER, use_later_schema
 from machine.event_loop import background_task
-from postgres import give_back, new_database, postgres_server
+from postgres import new_database, postgres_server
 from protocol.errors import UsageFault
 from seasons import finish, result
 from timeouts import WITHIN
@@ -57,13 +57,6 @@ IMPATIENT = DatabaseTimeouts(lock_timeout_s=0.05)
 UNUSABLE_CHANNEL = "x" * 64
 """A name that is too long for a channel, so that every notification on it fails."""
 VIEWS = "arena_views.match_results, arena_views.match_seats, arena_views.ladder"
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    url = new_database()
-    yield url
-    give_back(url)
 
 
 def documented(start: str) -> str:
@@ -128,41 +121,47 @@ def test_it_reads_the_views_and_no_table(url: str, reader: psycopg.Connection) -
             reader.execute(f"SELECT * FROM arena.{table}".encode())
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "INSERT INTO arena.announcements (at, kind, names) VALUES (0, 'ratings', '[]')",
-        "UPDATE arena.nodes SET seen = '2099-01-01T00:00:00.000Z', url = 'ws://reader'",
-        "DELETE FROM arena.wake_channel",
-        "SELECT 1 FROM arena.nodes FOR UPDATE",
-        "BEGIN; LOCK TABLE arena.alembic_version IN EXCLUSIVE MODE",
-        "BEGIN; LOCK TABLE arena_views.match_results IN ROW SHARE MODE",
-        "CREATE TABLE arena.nodes_2 ()",
-        "BEGIN; PREPARE p AS DELETE FROM arena.alembic_version",
-        "BEGIN; PREPARE p AS SELECT 1 FROM arena.alembic_version FOR KEY SHARE",
-        "BEGIN; PREPARE p AS SELECT 1 FROM arena.nodes",
-        "ALTER INDEX arena.nodes DEPENDS ON EXTENSION plpgsql",
-        "ALTER INDEX arena.nodes_pkey DEPENDS ON EXTENSION plpgsql",
-        "SELECT count(pg_advisory_lock(g)) FROM generate_series(1, 5) g",
-        "SELECT count(pg_try_advisory_xact_lock_shared(1, g)) FROM generate_series(1, 5) g",
-        "SELECT lo_create(0)",
-        "SELECT lo_creat(-1)",
-        "SELECT lo_from_bytea(0, 'large')",
-        "SELECT lo_put(1, 0, 'large')",
-        "SELECT lowrite(0, 'large')",
-        "DO $$BEGIN END$$",
-        "SELECT pg_get_object_address('function', '{now}', '{}')",
-        "SELECT pg_logical_emit_message(false, 'x', 'large')",
-        "SELECT pg_logical_emit_message(true, 'x', 'large'::bytea)",
-        "CREATE TABLE public.large ()",
-        "CREATE FUNCTION public.now() RETURNS int LANGUAGE sql AS 'SELECT 1'",
-    ],
+FORBIDDEN = (
+    "INSERT INTO arena.announcements (at, kind, names) VALUES (0, 'ratings', '[]')",
+    "UPDATE arena.nodes SET seen = '2099-01-01T00:00:00.000Z', url = 'ws://reader'",
+    "DELETE FROM arena.wake_channel",
+    "SELECT 1 FROM arena.nodes FOR UPDATE",
+    "BEGIN; LOCK TABLE arena.alembic_version IN EXCLUSIVE MODE",
+    "BEGIN; LOCK TABLE arena_views.match_results IN ROW SHARE MODE",
+    "CREATE TABLE arena.nodes_2 ()",
+    "BEGIN; PREPARE p AS DELETE FROM arena.alembic_version",
+    "BEGIN; PREPARE p AS SELECT 1 FROM arena.alembic_version FOR KEY SHARE",
+    "BEGIN; PREPARE p AS SELECT 1 FROM arena.nodes",
+    "ALTER INDEX arena.nodes DEPENDS ON EXTENSION plpgsql",
+    "ALTER INDEX arena.nodes_pkey DEPENDS ON EXTENSION plpgsql",
+    "SELECT count(pg_advisory_lock(g)) FROM generate_series(1, 5) g",
+    "SELECT count(pg_try_advisory_xact_lock_shared(1, g)) FROM generate_series(1, 5) g",
+    "SELECT lo_create(0)",
+    "SELECT lo_creat(-1)",
+    "SELECT lo_from_bytea(0, 'large')",
+    "SELECT lo_put(1, 0, 'large')",
+    "SELECT lowrite(0, 'large')",
+    "DO $$BEGIN END$$",
+    "SELECT pg_get_object_address('function', '{now}', '{}')",
+    "SELECT pg_logical_emit_message(false, 'x', 'large')",
+    "SELECT pg_logical_emit_message(true, 'x', 'large'::bytea)",
+    "CREATE TABLE public.large ()",
+    "CREATE FUNCTION public.now() RETURNS int LANGUAGE sql AS 'SELECT 1'",
 )
-def test_it_forges_no_announcement_and_no_sign_of_life_and_takes_no_lock(
-    url: str, reader: psycopg.Connection, statement: str
-) -> None:
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        reader.execute(statement.encode())
+"""Statements with which a role would change what is not its own, or take a lock."""
+
+
+def test_it_forges_no_announcement_and_no_sign_of_life_and_takes_no_lock(reader: psycopg.Connection) -> None:
+    def is_refused(statement: str) -> bool:
+        try:
+            reader.execute(statement.encode())
+        except psycopg.errors.InsufficientPrivilege:
+            return True
+        finally:
+            reader.execute(b"ROLLBACK")
+        return False
+
+    assert [statement for statement in FORBIDDEN if not is_refused(statement)] == []
 
 
 def test_whatever_locks_it_holds_nodes_begin_and_write(url: str, reader: psycopg.Connection) -> None:

@@ -81,22 +81,9 @@ DAMAGE = [
         "UPDATE records SET data = (SELECT data FROM records WHERE match = 1) WHERE match = 2",
         "match m-1: match is ",
     ),
-    ("UPDATE ratings SET mu = mu + 1 WHERE bot = 1", "1 standings do not follow from the results"),
-    ("UPDATE ratings SET version = 'x' WHERE bot = 1", "1 standings do not follow from the results"),
     ("UPDATE seats SET moves = 9 WHERE match = 1 AND seat = 0", "match m-0: seat 0: moves is 9, the record says "),
     ("UPDATE seats SET thought_ms = 9 WHERE match = 1 AND seat = 0", "match m-0: seat 0: thought_ms is 9, the rec"),
     ("UPDATE seats SET moves = NULL WHERE match = 1 AND seat = 0", "match m-0: seat 0: moves is None, the record"),
-    ("UPDATE seats SET pool = 'nim' WHERE match = 1", "seats: 2 rows do not follow from the results"),
-    ("UPDATE seats SET outcome = 'drawn' WHERE match = 1", "seats: 2 rows do not follow from the results"),
-    ("UPDATE seats SET tournament = 't' WHERE match = 1", "seats: 2 rows do not follow from the results"),
-    ("UPDATE seats SET played = 7 WHERE match = 1", "seats: 2 rows do not follow from the results"),
-    ("UPDATE counts SET matches = matches + 1", "counts: 3 rows do not follow from the results"),
-    ("UPDATE tallies SET thought_ms = -1 WHERE bot = 1", "tallies: "),
-    ("UPDATE opponents SET losses = losses + 1 WHERE bot = 1", "opponents: "),
-    ("DELETE FROM versions WHERE bot = 1", "versions: "),
-    ("UPDATE versions SET last = 1", "versions: "),
-    ("DELETE FROM encounters WHERE match = 1", "encounters: 2 rows do not follow from the results"),
-    ("INSERT INTO hours VALUES ('2026-01-01T07', 1, 1)", "hours: 1 rows do not follow from the results"),
     ("UPDATE bots SET name = 'an ant' WHERE id = 1", "bot number 1: 'an ant' is not a valid name"),
     ("UPDATE bots SET key = 'ANN' WHERE id = 1", "bot ann: its lookup key is 'ANN'"),
     ("UPDATE bots SET token_hash = 'abc' WHERE id = 3", "bot eve: its token's hash is not 64 hex digits"),
@@ -114,6 +101,22 @@ DAMAGE = [
     ("UPDATE matches SET number = 9 WHERE number = 4", "there are 4 matches, but their numbers go from 1 to 9"),
 ]
 """What is done to the database, and how the line begins that tells of it."""
+OF_SUMMARIES = [
+    ("UPDATE ratings SET mu = mu + 1 WHERE bot = 1", "1 standings do not follow from the results"),
+    ("UPDATE ratings SET version = 'x' WHERE bot = 1", "1 standings do not follow from the results"),
+    ("UPDATE seats SET pool = 'nim' WHERE match = 1", "seats: 2 rows do not follow from the results"),
+    ("UPDATE seats SET outcome = 'drawn' WHERE match = 1", "seats: 2 rows do not follow from the results"),
+    ("UPDATE seats SET tournament = 't' WHERE match = 1", "seats: 2 rows do not follow from the results"),
+    ("UPDATE seats SET played = 7 WHERE match = 1", "seats: 2 rows do not follow from the results"),
+    ("UPDATE counts SET matches = matches + 1", "counts: 3 rows do not follow from the results"),
+    ("UPDATE tallies SET thought_ms = -1 WHERE bot = 1", "tallies: "),
+    ("UPDATE opponents SET losses = losses + 1 WHERE bot = 1", "opponents: "),
+    ("DELETE FROM versions WHERE bot = 1", "versions: "),
+    ("UPDATE versions SET last = 1", "versions: "),
+    ("DELETE FROM encounters WHERE match = 1", "encounters: 2 rows do not follow from the results"),
+    ("INSERT INTO hours VALUES ('2026-01-01T07', 1, 1)", "hours: 1 rows do not follow from the results"),
+]
+"""The same where the database compares rows, each kind by statements of its own."""
 OF_WRONG_TYPES = [
     ("UPDATE bots SET approved = 7 WHERE id = 3", "table bots: approved is neither 0 nor 1 in 1 rows"),
     ("UPDATE matches SET plies = 'many' WHERE number = 2", "match m-1: plies is 'many', the record says 0"),
@@ -124,6 +127,7 @@ OF_WRONG_TYPES = [
     ),
     ("UPDATE records SET data = NULL WHERE match = 2", ""),
     ("UPDATE ratings SET mu = 'good' WHERE bot = 1", ""),
+    ("INSERT INTO records VALUES (77, x'00')", "table records, row 77: refers to a missing row of matches"),
     ("UPDATE bots SET revoked = 9 WHERE id = 3", "table bots: revoked is neither 0 nor 1 in 1 rows"),
     (
         "UPDATE matches SET luck = 'much', luck_by = 'exact' WHERE number = 2",
@@ -132,7 +136,7 @@ OF_WRONG_TYPES = [
 ]
 """The same that a server keeps from happening."""
 PREVENTED_BY_SQLITE = ["UPDATE records SET data = NULL WHERE match = 2"]
-"""Those of both lists that SQLite keeps from happening."""
+"""Those of the lists that SQLite keeps from happening."""
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +183,9 @@ def test_a_sound_database_is_said_to_be_sound(check: Check, file: Path, database
 def test_damage_is_found_and_told_in_lines(file: Path, database_kind: str) -> None:
     prevented = []
     with closing(Store.open(file)) as store:
-        for damage, complaint in DAMAGE + (OF_WRONG_TYPES if database_kind == "sqlite" else []):
+        # What Python compares is the same on a server: some of it is enough there.
+        told = DAMAGE + OF_WRONG_TYPES if database_kind == "sqlite" else DAMAGE[::9]
+        for damage, complaint in told + OF_SUMMARIES:
             try:
                 with pytest.raises(Undone):
                     store.write(found_after, damage, complaint)

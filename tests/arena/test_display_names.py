@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
 from arena.store.leaderboards import bots_page, find_profile
@@ -30,10 +26,9 @@ pytestmark = EVERY_DATABASE
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.open(tmp_path / "arena.db")) as store:
-        store.write(add_bots, HASHES, {"Chloe": "Chloé", "cid": "王伟"})
-        yield store
+def store(store: Store) -> Store:
+    store.write(add_bots, HASHES, {"Chloe": "Chloé", "cid": "王伟"})
+    return store
 
 
 def test_a_display_name_is_found_wherever_a_bot_is_and_goes_with_it_when_it_is_renamed(store: Store) -> None:

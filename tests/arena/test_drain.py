@@ -11,7 +11,7 @@ import pytest
 from arena.lobby.lobby import DRAIN_CANCELLED_MESSAGE, DRAINING_MESSAGE
 from arena.operations.draining import DrainReply, DrainRequest
 from arena.operator.status import StatusRequest
-from commands import call, run
+from commands import call
 from processes import serving
 from protocol.errors import ArenaFault
 from timeouts import WITHIN
@@ -75,13 +75,13 @@ async def test_after_a_time_it_stops_whatever_is_under_way(serve: Any) -> None:
 
 async def test_a_server_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
-        undone = await asyncio.to_thread(run, "arena", "drain", "--data", str(tmp_path), "--undo")
-        assert undone.stdout == "nothing to do: the server is not draining\n"
-        done = await asyncio.to_thread(run, "arena", "drain", "--data", str(tmp_path), "--within", "60")
+        undone = await asyncio.to_thread(call, "arena", "drain", "--data", str(tmp_path), "--undo")
+        assert undone.out == "nothing to do: the server is not draining\n"
+        done = await asyncio.to_thread(call, "arena", "drain", "--data", str(tmp_path), "--within", "60")
         said = (
             "the server starts no new matches; 0 matches are under way, and it stops when all are over, or after 60 s\n"
         )
-        assert (done.returncode, done.stdout) == (0, said)
+        assert (done.code, done.out) == (0, said)
         assert await asyncio.to_thread(served.process.wait, WITHIN) == 0
 
 

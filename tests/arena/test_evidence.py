@@ -167,10 +167,10 @@ def test_nothing_is_decided_before_so_many_pairs_once_luck_is_taken_out() -> Non
 
 
 def test_the_verdict_is_that_of_the_shortest_prefix_that_decides_whatever_comes_after() -> None:
-    won, lost = [(1.0, 1.0), (1.0, 0.0)] * 200, [(0.0, 0.0)] * 2000
+    won, lost = [(1.0, 1.0), (1.0, 0.0)] * 60, [(0.0, 0.0)] * 600
     found = evidence(results(won + lost))
     assert found.verdict == "h1"
-    assert len(found.matches) == 2 * found.findings().pairs < 800
+    assert len(found.matches) == 2 * found.findings().pairs < 240
     assert evidence(found.matches[:-2]).verdict is None
     one_by_one = Evidence(BOTS, found.question)
     for one in results(won + lost):

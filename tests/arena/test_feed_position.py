@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
 from arena.store.feed_position import advance_feed, feed_range, has_feed, match_ends_between, switch_feed
@@ -17,10 +13,9 @@ pytestmark = EVERY_DATABASE
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.open(tmp_path / "arena.db")) as opened:
-        finish(opened, result("before"))
-        yield opened
+def store(store: Store) -> Store:
+    finish(store, result("before"))
+    return store
 
 
 def missing(store: Store) -> list[str]:

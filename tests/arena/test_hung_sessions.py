@@ -37,11 +37,6 @@ CLOSED = r"no answer for \d+ s: the session is closed"
 
 
 @pytest.fixture
-def url(postgres_url: str) -> str:
-    return postgres_url
-
-
-@pytest.fixture
 def stack() -> Iterator[ExitStack]:
     with ExitStack() as stack:
         yield stack

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -37,12 +36,11 @@ NO_KEY = "the key that signs the log is missing, or is none"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(store: Store) -> Store:
     """A store with three matches, of which the second is not rated."""
-    with closing(Store.open(tmp_path / "arena.db")) as opened:
-        finish(opened, result("m1"), result("m2", rated=False))
-        finish(opened, replace(result("m3", ("bob", "ann")), digest="cd" * 32))
-        yield opened
+    finish(store, result("m1"), result("m2", rated=False))
+    finish(store, replace(result("m3", ("bob", "ann")), digest="cd" * 32))
+    return store
 
 
 def head(store: Reader) -> SignedTreeHead:

@@ -52,11 +52,6 @@ from referee import record_reader
 from seasons import finish, header, result
 
 
-@pytest.fixture
-def url(postgres_url: str) -> str:
-    return postgres_url
-
-
 def node(url: str, name: str, stack: ExitStack) -> NodeStore:
     return stack.enter_context(closing(NodeStore.open_as(open_database_url(url), name)))
 
@@ -121,15 +116,22 @@ def test_a_node_writes_no_more_once_another_process_had_its_name(url: str, stack
     assert list(a.iterate(iter_results)) == []
 
 
-def test_a_node_waits_for_a_database_that_is_away(stack: ExitStack) -> None:
+def test_a_server_that_crashed_is_away_for_a_moment_and_has_all_that_was_stored(stack: ExitStack) -> None:
     server = stack.enter_context(postgres_server())
     server.execute("CREATE DATABASE arena TEMPLATE template0")
-    a = node(server.url("arena"), "a", stack)
+    stores = node(server.url("arena"), "a", stack), stack.enter_context(closing(Store.open(server.url("arena"))))
+    finish(stores[0], result("m1"))
+    stores[1].read(list_nodes)
     server.stop()
-    with pytest.raises(StoreUnavailable):
-        finish(a, result("m1"))
+    for store in stores:
+        with pytest.raises(StoreUnavailable):
+            finish(store, result("m2"))
+        with pytest.raises(StoreUnavailable):
+            store.read(list_nodes)
     server.start()
-    finish(a, result("m1"))
+    for number, store in enumerate(stores, 2):
+        finish(store, result(f"m{number}"))
+    assert [found.match for found in stores[1].iterate(iter_results)] == ["m3", "m2", "m1"]
 
 
 def test_who_plays_on_another_node_is_neither_renamed_nor_deleted(url: str, stack: ExitStack) -> None:

@@ -301,9 +301,15 @@ async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
             async with connect_to_folder(tmp_path):
                 pass
         credentials.write_credentials(tmp_path, right.token, right.url, open_database_url(tmp_path / "arena.db"))
+    came: list[object] = []
+    stranger = await asyncio.start_server(
+        lambda reader, writer: came.append(writer), "127.0.0.1", urlsplit(right.url).port
+    )
     with pytest.raises(NoServer, match=nowhere):
         async with connect_to_folder(tmp_path):
             pass
+    stranger.close()
+    assert came == [], "who listens where a server was does not see its token"
     (tmp_path / "operator.json").write_text("{")
     with pytest.raises(ArenaFault, match="has no valid operator's token: remove it, and restart the server"):
         async with connect_to_folder(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,12 +20,6 @@ from referee.record import is_public, write_line
 from referee_table import Table, header
 
 pytestmark = EVERY_DATABASE
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.open(tmp_path / "arena.db")) as opened:
-        yield opened
 
 
 def over(place: int) -> PendingResult:

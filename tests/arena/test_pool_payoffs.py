@@ -8,9 +8,6 @@ import random
 import re
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -32,12 +29,6 @@ from seasons import finish, paid
 pytestmark = EVERY_DATABASE
 
 POOL = "dilemma/axelrod"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.open(tmp_path / "arena.db")) as opened:
-        yield opened
 
 
 def autumn(store: Store, count: int = 40) -> list[Result]:

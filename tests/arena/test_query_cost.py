@@ -29,7 +29,7 @@ from machine.timestamps import utc_now
 from referee.result import Result, SeatResult
 from stored_matches import storable
 
-FEW, MANY = 200, 5_000
+FEW, MANY = 200, 2_000
 """Matches, of which half are a tournament's; none is younger than `OLD` days."""
 OLD = 30
 STEP = 20

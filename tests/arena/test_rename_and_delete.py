@@ -132,18 +132,17 @@ def test_without_a_server_it_is_refused_while_matches_wait_in_the_journal(arena:
     assert arena("bot", "delete", "ann") == (2, "", told)
 
 
-def test_a_tournament_that_is_over_has_no_row_for_a_name_of_before(tmp_path: Path) -> None:
+def test_a_tournament_that_is_over_has_no_row_for_a_name_of_before(store: Store) -> None:
     arguments = json.dumps(
         {"bots": ["ann", "bob"], "game": "nim", "config": {}, "format": "round-robin", "rounds": 1, "paired": False}
     )
-    with closing(Store.open(tmp_path / "arena.db")) as store:
-        tournament = store.write(open_tournament, arguments, "seed")[0]
-        finish(store, result("m1", tournament=tournament, place=0))
-        store.write(finish_tournament, tournament)
-        store.write(rename_bot, "ann", "anna")
-        table = store.read(tournament_table, tournament, {})
-        assert table is not None
-        assert [row.bot for row in table.table] == ["anna", "bob"]
+    tournament = store.write(open_tournament, arguments, "seed")[0]
+    finish(store, result("m1", tournament=tournament, place=0))
+    store.write(finish_tournament, tournament)
+    store.write(rename_bot, "ann", "anna")
+    table = store.read(tournament_table, tournament, {})
+    assert table is not None
+    assert [row.bot for row in table.table] == ["anna", "bob"]
 
 
 async def test_a_bot_that_is_renamed_comes_in_with_its_token_under_its_new_name(serve: Any) -> None:

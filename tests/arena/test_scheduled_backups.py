@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import os
+import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,14 +18,13 @@ from arena.operations.backups import BackupSchedule, back_up_once, run_backups, 
 from arena.server.warnings import Warnings
 from arena.store.archives import all_archives
 from arena.store.archiving import OldRecordFilter, move_all, purge_removed_records
-from arena.store.backup import back_up
 from arena.store.result_queries import iter_results, record_of
-from arena.store.sqlite_database import SqliteDatabase
 from arena.store.store import Reader, Store
 from arena.store.thinning import RecordsOfBot, remove_all
 from commands import call
 from library import ANN, BOB, Library
 from machine.event_loop import background_task
+from machine.run_program import ProgramEnd
 from processes import serving
 from protocol.errors import ArenaFault
 from seasons import season
@@ -68,6 +70,26 @@ class Told(Warnings):
         self.told.put_nowait(text)
 
 
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make backups in this process, without the start of a program."""
+
+    async def run(*command: str, end_signal: int) -> ProgramEnd:
+        monkeypatch.setattr(sys, "argv", command[2:])
+        out = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(out):
+                backups.main()
+        except SystemExit as stop:
+            return ProgramEnd(1, b"", str(stop.code).encode())
+        return ProgramEnd(0, out.getvalue().encode(), b"")
+
+    monkeypatch.setattr(backups, "run_program", run)
+    for name in ("die_with_parent", "renice"):
+        monkeypatch.setattr(backups, name, lambda *_: None)
+
+
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.virtual_time
 async def test_one_that_fails_removes_none_and_is_told_until_one_is_made(
     database: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -104,24 +126,24 @@ def moved(data: Path, *matches: str) -> Path:
         return max(one.path for one in store.read(all_archives))
 
 
-def back_up_here(database: Path, schedule: BackupSchedule) -> None:
-    """Do what `back_up_once` does, without a process of its own."""
-    schedule.folder.mkdir(exist_ok=True)
-    back_up(SqliteDatabase(database), schedule.folder / datetime.now(UTC).strftime("arena-%Y-%m-%dT%H%M%SZ.db"))
-    backups._remove_oldest(schedule)
-
-
-def test_with_the_oldest_go_the_files_of_old_records_that_only_they_need(database: Path, tmp_path: Path) -> None:
-    schedule = BackupSchedule(tmp_path / "backups", 24, 1)
-    first = moved(tmp_path, "a")
-    back_up_here(database, schedule)
+async def begin_backups(database: Path, folder: Path) -> BackupSchedule:
+    """Make a backup that counts as of yesterday, after which the old records leave the database."""
+    schedule = BackupSchedule(folder, 24, 1)
+    await back_up_once(database, schedule)
     (made,) = schedule.folder.glob("*.db")
     made.rename(named(schedule.folder, days=1))
     with closing(Store.open(database)) as store:
         remove_all(store, RecordsOfBot("ann").remove)
         purge_removed_records(store)
+    return schedule
+
+
+@pytest.mark.usefixtures("in_process")
+async def test_with_the_oldest_go_the_files_of_old_records_that_only_they_need(database: Path, tmp_path: Path) -> None:
+    first = moved(tmp_path, "a")
+    schedule = await begin_backups(database, tmp_path / "backups")
     second = moved(tmp_path, "b")
-    back_up_here(database, schedule)
+    await back_up_once(database, schedule)
     assert first.name != second.name
     assert [path.name for path in (schedule.folder / "archive").iterdir()] == [second.name]
     (left,) = schedule.folder.glob("*.db")
@@ -130,29 +152,25 @@ def test_with_the_oldest_go_the_files_of_old_records_that_only_they_need(databas
 
 
 @pytest.mark.parametrize("other", ["a copy of somebody's", "one that is being made", "a copy that is damaged"])
-def test_a_file_of_old_records_stays_that_another_copy_in_the_folder_may_need(
+@pytest.mark.usefixtures("in_process")
+async def test_a_file_of_old_records_stays_that_another_copy_in_the_folder_may_need(
     database: Path, tmp_path: Path, other: str
 ) -> None:
-    schedule = BackupSchedule(tmp_path / "backups", 24, 1)
     needed = moved(tmp_path, "a")
-    back_up_here(database, schedule)
-    (made,) = schedule.folder.glob("*.db")
-    whole = made.read_bytes()
+    schedule = await begin_backups(database, tmp_path / "backups")
+    whole = next(schedule.folder.glob("*.db")).read_bytes()
     if other == "a copy of somebody's":
         (schedule.folder / "mine.db").write_bytes(whole)
     elif other == "one that is being made":
         (schedule.folder / "mine.db.part").touch()
     else:
         (schedule.folder / "mine.db").write_bytes(whole[:100] + bytes(len(whole) - 100))
-    made.rename(named(schedule.folder, days=1))
-    with closing(Store.open(database)) as store:
-        remove_all(store, RecordsOfBot("ann").remove)
-        purge_removed_records(store)
-    back_up_here(database, schedule)
+    await back_up_once(database, schedule)
     assert len(list(schedule.folder.glob("arena-*.db"))) == 1
     assert [path.name for path in (schedule.folder / "archive").iterdir()] == [needed.name]
 
 
+@pytest.mark.usefixtures("in_process")
 async def test_a_backup_without_a_file_of_old_records_that_is_missing_is_made_and_told(
     database: Path, tmp_path: Path
 ) -> None:

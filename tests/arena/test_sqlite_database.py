@@ -7,8 +7,6 @@ import os
 import shutil
 import sqlite3
 import urllib.request
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,22 +22,13 @@ from arena.store.registry import add_bots
 from arena.store.result_queries import iter_results
 from arena.store.schema import APPLICATION_ID, SCHEMA_REVISIONS
 from arena.store.store import Store
-from arena.store.upgrade import migrate
+from arena.store.upgrade import upgrade_database
+from databases import alter
+from later_schema import TO_FIRST_SCHEMA
 from referee.result import Ratings
 from seasons import finish, result, season
 from stored_matches import storable
 from timeouts import WITHIN
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "arena.db"
-
-
-@pytest.fixture
-def store(file: Path) -> Iterator[Store]:
-    with closing(Store.open(file)) as store:
-        yield store
 
 
 def test_a_new_file_is_marked_as_ours_and_syncs_every_commit(store: Store) -> None:
@@ -53,13 +42,13 @@ def test_a_new_file_is_marked_as_ours_and_syncs_every_commit(store: Store) -> No
         assert ours.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
 
 
-def test_a_new_file_has_exactly_what_the_migrations_make(tmp_path: Path) -> None:
-    fresh, led = tmp_path / "fresh.db", tmp_path / "led.db"
-    open_database_url(fresh).create()
-    engine = open_database_url(led).connect()
-    migrate(engine)
-    engine.dispose()
-    assert tables(led) == tables(fresh)
+def test_a_file_of_the_first_schema_is_upgraded_to_what_a_new_file_has(tmp_path: Path) -> None:
+    new, old = tmp_path / "new.db", tmp_path / "old.db"
+    for file in (new, old):
+        open_database_url(file).create()
+    alter(old, *TO_FIRST_SCHEMA)
+    assert upgrade_database(open_database_url(old)) == (SCHEMA_REVISIONS[0], SCHEMA_REVISIONS[-1])
+    assert tables(old) == tables(new)
 
 
 def tables(file: Path) -> dict[str, object]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 from msgspec import json
@@ -24,12 +22,6 @@ from seasons import result
 from stored_matches import storable
 
 pytestmark = EVERY_DATABASE
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.open(tmp_path / "arena.db")) as opened:
-        yield opened
 
 
 def finish(store: Store, done: Result, luck: MatchLuck | None = None) -> None:

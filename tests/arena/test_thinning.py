@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -53,17 +53,16 @@ GONE = "was removed: its result is what is left"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(store: Store) -> Store:
     """Each kind of match at each age: `rated-9` was rated and ended nine days ago."""
-    with closing(Store.open(tmp_path / "arena.db")) as opened:
-        for days in (90, 40, 20, 0):
-            ended = utc_now(days_ago=days)
-            keep(opened, f"rated-{days}", finished=ended)
-            keep(opened, f"unrated-{days}", rated=False, finished=ended)
-            keep(opened, f"annulled-{days}", finished=ended)
-            keep(opened, f"placed-{days}", rated=False, finished=ended, tournament="t1", place=days)
-        opened.write(annul_matches, [f"annulled-{days}" for days in (90, 40, 20, 0)])
-        yield opened
+    for days in (90, 40, 20, 0):
+        ended = utc_now(days_ago=days)
+        keep(store, f"rated-{days}", finished=ended)
+        keep(store, f"unrated-{days}", rated=False, finished=ended)
+        keep(store, f"annulled-{days}", finished=ended)
+        keep(store, f"placed-{days}", rated=False, finished=ended, tournament="t1", place=days)
+    store.write(annul_matches, [f"annulled-{days}" for days in (90, 40, 20, 0)])
+    return store
 
 
 def keep(store: Store, match: str, size: int = 100, **options: Any) -> None:

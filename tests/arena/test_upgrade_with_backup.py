@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from arena.commands.serve import upgrade_if_older
-from arena.processes.server_process import ServerProcess
 from arena.store.database_url import open_database_url
 from arena.store.store import Store
 from commands import call
 from later_schema import FIRST, LATER, use_later_schema
-from timeouts import WITHIN
 
 
 @pytest.fixture
@@ -83,28 +76,6 @@ def test_it_is_copied_beside_itself_or_into_the_folder_for_backups_once(
         f"the database has schema {FIRST}, older than this version's: it is copied and upgraded",
         f"the database has schema {LATER} now; as it was: {copy}",
     ]
-
-
-def test_a_server_that_may_upgrade_does_so_and_starts(data: Path, tmp_path: Path) -> None:
-    code = f"""
-import pytest
-from pathlib import Path
-from arena.cli import main
-from later_schema import use_later_schema
-use_later_schema(pytest.MonkeyPatch(), Path({str(tmp_path / "later")!r}))
-main()"""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-
-    def start(words: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-c", code, *words[1:]], env=environ, **streams)
-
-    options = ("--data", str(data), "--no-web", "--upgrade", "--backup-to", f"{tmp_path}/backups")
-    server = ServerProcess("serve", *options, start_program=start)
-    server.start()
-    assert server.wait_until_ready(WITHIN), server.log
-    assert server.stop(timeout_s=WITHIN) == 0
-    (copy,) = copies(tmp_path / "backups")
-    assert f"the database has schema {LATER} now; as it was: {copy}" in "".join(server.log)
 
 
 def copies(folder: Path) -> list[Path]:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 from msgspec import json
 
@@ -25,17 +21,16 @@ pytestmark = EVERY_DATABASE
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(store: Store) -> Store:
     """A season of two, with a match of three, a void, an unrated one and one of a tournament."""
-    with closing(Store.open(tmp_path / "arena.db")) as store:
-        season(store)
-        finish(store, result("three", ("ann", "bob", "cid"), (1, 2, 2), pool="risk-campaign/grid"))
-        finish(store, result("void", ranks=(1, 1), rated=False, reason="void"), result("unrated", rated=False))
-        store.write(start_season, "autumn")
-        finish(store, result("placed", tournament="t1", place=0), result("cheated"))
-        store.write(save_luck, {"placed": MatchLuck("exact", 0.25)})
-        store.write(annul_matches, ["cheated"])
-        yield store
+    season(store)
+    finish(store, result("three", ("ann", "bob", "cid"), (1, 2, 2), pool="risk-campaign/grid"))
+    finish(store, result("void", ranks=(1, 1), rated=False, reason="void"), result("unrated", rated=False))
+    store.write(start_season, "autumn")
+    finish(store, result("placed", tournament="t1", place=0), result("cheated"))
+    store.write(save_luck, {"placed": MatchLuck("exact", 0.25)})
+    store.write(annul_matches, ["cheated"])
+    return store
 
 
 def test_the_view_of_the_results_has_every_match_as_the_store_has_it(store: Store) -> None:
