@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
 
 from games.risk.rules.battle import battle_odds
-from node import copy_page_modules
-from programs import program
 from protocol.dice import Dice
 from protocol.games import load_game
-from timeouts import WITHIN
 
-DRIVER = Path(__file__).with_name("odds.mjs")
+CHANCES = """async (load, attacks) => {
+  const { boardClass, loadBoards } = await load("board/index.js");
+  const { chanceText } = await load("board/odds.js");
+  await loadBoards(...attacks.map(([game]) => game));
+  const chances = attacks.map(([game, ...attack]) => boardClass(game).chanceOf(...attack));
+  return chances.map((chance) => [chance, chance === null ? "" : chanceText(chance)]);
+}"""
 Attack = tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]
 """A game, its config, a state and a move, as they travel."""
 Chances = Callable[[Sequence[Attack]], list[tuple[float | None, str]]]
 
 
-@pytest.fixture(scope="module")
-def chances(tmp_path_factory: pytest.TempPathFactory) -> Chances:
-    """What the board says of attacks. Without Node the test is skipped; in CI it fails."""
-    node = program("node", "nodejs")
-    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
-
-    def ask(attacks: Sequence[Attack]) -> list[tuple[float | None, str]]:
-        lines = "".join(json.dumps(attack) + "\n" for attack in attacks)
-        done = subprocess.run((node, DRIVER, folder), input=lines.encode(), capture_output=True, timeout=WITHIN)
-        assert (done.returncode, done.stderr.decode()) == (0, "")
-        return [(chance, text) for chance, text in map(json.loads, done.stdout.splitlines())]
-
-    return ask
+@pytest.fixture
+def chances(scripts: Callable[..., Any]) -> Chances:
+    """What the board says of attacks: the chance of each, and its text."""
+    return partial(scripts, CHANCES)
 
 
 def text(exact: Fraction) -> str:
