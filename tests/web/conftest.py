@@ -8,21 +8,15 @@ from typing import Any
 
 import pytest
 
-from arena.store.store import Reader, Store
-from arena.web.site import Site
 from node import page_scripts
-from web_client import Visitor, served
+from web_client import Visitor, open_pages
 
 
 @pytest.fixture
 def visitor(tmp_path: Path) -> Iterator[Visitor]:
     """A visitor of an empty arena; `visitor.store` is where a test puts matches."""
-    store = Store.open(tmp_path / "arena.db")
-    reader = Reader.open(tmp_path / "arena.db")
-    with served(Site(reader)) as url:
-        yield Visitor(url, store)
-    reader.close()
-    store.close()
+    with open_pages(tmp_path) as visitor:
+        yield visitor
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from arena.lobby.policy import LobbyPolicy
+from arena.web.pages import taking_part
 from arena.web.pages.taking_part import MAX_OFFERED_SEATS, list_offers
 from games.nim.rules import Nim
 from protocol.display_names import PLAIN_LETTERS, nearest_bot_name
@@ -193,22 +194,20 @@ def test_seats_are_offered_up_to_the_most_that_a_game_has_and_no_number_is_tried
     assert [preset.seats for preset in campaign.presets] == [[2, 3, 4, 5, 6]] * len(campaign.presets)
 
 
-@pytest.mark.parametrize(("most", "last"), [(6, 6), (sys.maxsize, 16)])
-def test_seats_are_counted_no_further_than_a_game_or_a_page_has_them_whatever_its_rules_accept(
-    monkeypatch: pytest.MonkeyPatch, most: int, last: int
+def test_a_game_is_offered_while_it_is_registered_with_no_more_seats_than_it_or_the_page_has(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Crowd, "max_seats", most)
-    monkeypatch.setattr(Crowd, "asked", [])
-    with registered(GameSpec(Crowd.name, "games.nim", f"{__name__}:Crowd")):
-        found = {one.game: one.presets[0].seats for one in list_offers()}
-    assert found["crowd"] == list(range(2, last + 1))
-    assert max(Crowd.asked) == last
-
-
-def test_a_game_is_offered_while_it_is_registered() -> None:
     before = list_offers()
     with registered(GameSpec(Crowd.name, "games.nim", f"{__name__}:Crowd")):
         assert [one.game for one in list_offers()] == [*(one.game for one in before), "crowd"]
+        monkeypatch.setattr(taking_part, "playable_game_names", lambda: ["crowd"])
+        for most, last in ((6, 6), (sys.maxsize, 16)):
+            monkeypatch.setattr(Crowd, "max_seats", most)
+            monkeypatch.setattr(Crowd, "asked", [])
+            list_offers.cache_clear()
+            assert list_offers()[0].presets[0].seats == list(range(2, last + 1))
+            assert max(Crowd.asked) == last
+    monkeypatch.undo()
     assert list_offers() == before
 
 
