@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -25,8 +25,9 @@ from playwright.async_api import (
 import programs
 from timeouts import WITHIN
 
-DESKTOP = (1280, 800)
-PHONE = (360, 800)
+Size = tuple[int, int]
+DESKTOP: Size = (1280, 800)
+PHONE: Size = (360, 800)
 Theme = Literal["light", "dark"]
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 """What axe-core looks for."""
@@ -105,12 +106,15 @@ class Visit:
     """One person's browser at one site: cookies, storage and all pages that are opened in it.
 
     `complaints` has what pages said against themselves: errors and warnings of the console, what the policy forbade,
-    failed requests, and whatever was asked of another host. Those that a test makes on purpose it `expects`.
+    failed requests, and whatever was asked of another host. Those that a test makes on purpose it `expects`. `size` is
+    that of windows which are opened from now on. `names` has what stands for names in braces in addresses.
     """
 
-    def __init__(self, context: BrowserContext, home: str) -> None:
+    def __init__(self, context: BrowserContext, home: str, size: Size = DESKTOP) -> None:
         self.context = context
         self.home = home
+        self.size = size
+        self.names: Mapping[str, str] = {}
         self.complaints: list[str] = []
         context.on("console", self._said)
         context.on("weberror", lambda told: self.complaints.append(f"exception: {told.error}"))
@@ -120,9 +124,13 @@ class Visit:
 
     async def open(self, address: str = "/") -> Page:
         """A page in a tab of its own, loaded."""
-        page = await self.context.new_page()
-        await page.goto(self.home + address)
+        page = await self.new_tab()
+        await resize(page, self.size)
+        await page.goto(self.home + (address.format_map(self.names) if self.names else address))
         return page
+
+    async def new_tab(self) -> Page:
+        return await self.context.new_page()
 
     def expects(self, pattern: str) -> None:
         """Take back the complaints that the pattern is found in; there has to be one."""
@@ -164,27 +172,20 @@ class ReusedVisit(Visit):
     the work of a new context.
     """
 
-    def __init__(self, context: BrowserContext, home: str) -> None:
-        super().__init__(context, home)
-        self._tab: Page | None = None
+    def __init__(self, tab: Page) -> None:
+        super().__init__(tab.context, _BLANK)
+        self._tab = tab
         self._is_tab_free = True
 
-    async def open(self, address: str = "/") -> Page:
-        if self._tab is None:
-            self._tab = await self.context.new_page()
-        elif not self._is_tab_free:
-            return await super().open(address)
+    async def new_tab(self) -> Page:
+        if not self._is_tab_free:
+            return await super().new_tab()
         self._is_tab_free = False
-        await self._tab.goto(self.home + address)
         return self._tab
 
-    async def prepare(self, home: str, size: tuple[int, int], theme: Theme) -> None:
+    async def prepare(self, home: str, size: Size, theme: Theme) -> None:
         """Take the look of the next visit."""
-        width, height = size
-        if self._tab is None:
-            self._tab = await self.context.new_page()
-        self.home = home
-        await self._tab.set_viewport_size({"width": width, "height": height})
+        self.home, self.size, self.names = home, size, {}
         await self._tab.emulate_media(
             color_scheme=theme, media="null", reduced_motion="null", forced_colors="null", contrast="null"
         )
@@ -194,7 +195,7 @@ class ReusedVisit(Visit):
         for page in self.context.pages:
             if page is not self._tab:
                 await page.close()
-        if self._tab is not None and not self._is_tab_free:
+        if not self._is_tab_free:
             await self._tab.unroute_all()
             await self._tab.evaluate("localStorage.clear()")
             await self._tab.goto(_BLANK)
@@ -204,10 +205,10 @@ class ReusedVisit(Visit):
 
 
 class TabPool:
-    """Visits of several people at once in tabs that are used again, each in a context of its own.
+    """Visits in tabs that are used again: those of several people at once, each in a context of its own.
 
     A visit is `fresh`, in a new context, where a test asks for that, for options of its own or for a file: it may leave
-    listeners, permissions, scripts or a false clock behind.
+    behind what `leave` of `ReusedVisit` does not remove, such as listeners, permissions, scripts or a false clock.
     """
 
     def __init__(self, browser: Browser, haste: float) -> None:
@@ -219,7 +220,7 @@ class TabPool:
     async def visit(
         self,
         home: str,
-        size: tuple[int, int] = DESKTOP,
+        size: Size = DESKTOP,
         theme: Theme = "light",
         *,
         fresh: bool = False,
@@ -230,7 +231,10 @@ class TabPool:
             async with visit(self._browser, home, size, theme, **{"haste": self._haste, **options}) as new:
                 yield new
             return
-        used = self._free.pop() if self._free else ReusedVisit(await _new_context(self._browser, self._haste), home)
+        if not self._free:
+            context = await _new_context(self._browser, self._haste)
+            self._free.append(ReusedVisit(await context.new_page()))
+        used = self._free.pop()
         try:
             await used.prepare(home, size, theme)
             yield used
@@ -251,7 +255,7 @@ Visits = Callable[..., AbstractAsyncContextManager[Visit]]
 async def visit(
     browser: Browser,
     home: str,
-    size: tuple[int, int] = DESKTOP,
+    size: Size = DESKTOP,
     theme: Theme = "light",
     *,
     haste: float = 1,
@@ -263,7 +267,7 @@ async def visit(
     width, height = size
     looks = {"viewport": {"width": width, "height": height}, "color_scheme": theme}
     context = await _new_context(browser, haste, **looks, **options)
-    visit = Visit(context, home)
+    visit = Visit(context, home, size)
     try:
         yield visit
         assert visit.complaints == [], visit.complaints
@@ -293,9 +297,20 @@ async def barriers(page: Page) -> str:
     )
 
 
+async def resize(page: Page, size: Size) -> None:
+    width, height = size
+    await page.set_viewport_size({"width": width, "height": height})
+
+
 async def sideways(page: Page) -> int:
     """By how many pixels a page is wider than its window."""
     return int(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+async def demand_fit(page: Page) -> None:
+    """Nobody is kept out of a page, and nothing sticks out of it."""
+    assert await barriers(page) == ""
+    assert await sideways(page) == 0
 
 
 _OUT_OF_REACH = """() => [...document.querySelectorAll("a[href], button:enabled, summary")].flatMap((target) => {

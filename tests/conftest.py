@@ -6,6 +6,7 @@ import contextlib
 import functools
 import gc
 import json
+import logging
 import os
 import random
 import re
@@ -72,6 +73,9 @@ Two modules are left out that nearly all files use.
 """
 MEASURED_ONCE = "[postgresql"
 """In the name of a test that runs on SQLite too."""
+
+logging.getLogger("asyncio").addFilter(lambda record: not record.msg.startswith("Unknown child process"))
+"""A thread of asyncio warns so, maybe during the next test, if a transport that was closed saw its process end first."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

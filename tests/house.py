@@ -10,8 +10,12 @@ from typing import NamedTuple
 
 from playwright.async_api import Page, expect
 
+from arena.store.registry import add_bots
+from arena.store.store import Store
+from arena.store.tokens import hash_token
 from chromium import Visit
 from in_process import hosting
+from players import token_of
 from processes import Served, serving
 
 
@@ -28,6 +32,12 @@ class HouseProcess(NamedTuple):
     url: str
     page: str
     served: Served
+
+
+def register(data: Path, *names: str) -> None:
+    """Give names and their tokens, as an operator does."""
+    with contextlib.closing(Store.open(data / "arena.db")) as store:
+        store.write(add_bots, {name: hash_token(token_of(name)) for name in names})
 
 
 @contextlib.asynccontextmanager

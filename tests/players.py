@@ -59,6 +59,11 @@ class Player:
                 await self.move(message, choose and choose(message))
         return message
 
+    async def play_through(self) -> None:
+        """Play the match that was sought from its start to its end."""
+        await self.begin()
+        await self.play()
+
 
 def token_of(name: str) -> str:
     """The token of who is connected under a name."""

@@ -10,13 +10,14 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from msgspec import Struct
 
-from arena.store.store import Store
+from arena.store.store import Reader, Store
 from arena.web.app import application
 from arena.web.site import Site
 from timeouts import WITHIN
@@ -78,3 +79,15 @@ def served(site: Site) -> Iterator[str]:
         server.should_exit = True
         thread.join()
         listening.close()
+
+
+@contextmanager
+def open_pages(folder: Path, **options: Any) -> Iterator[Visitor]:
+    """A visitor of the pages over the database of a data folder, by the options of `Site`."""
+    file = folder / "arena.db"
+    with (
+        closing(Store.open(file, checkpoint=False)) as store,
+        closing(Reader.open(file)) as reader,
+        served(Site(reader, **options)) as url,
+    ):
+        yield Visitor(url, store)

@@ -13,7 +13,7 @@ from playwright.async_api import Browser
 
 from arena.store.store import Store
 from budget import CostMeter
-from chromium import TabPool, Visits, running
+from chromium import TabPool, Visit, Visits, running
 from house import House, open_house
 from library import Library, fill
 from processes import showing
@@ -50,14 +50,6 @@ def visiting(browser: Browser) -> Visits:
 
 
 @pytest.fixture(scope="session")
-def reading(browser: Browser) -> Visits:
-    """`async with reading(home, size, theme) as visit`: a visit in the tab of the visit before, for tests that read
-    pages and leave no script for all pages, no false clock and no listener behind.
-    """
-    return TabPool(browser, HASTE).visit
-
-
-@pytest.fixture(scope="session")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """A data folder with matches of every game, and the ids of some of them."""
     data = tmp_path_factory.mktemp("library")
@@ -83,3 +75,18 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
     """An arena with its page, for the tests of a file."""
     async with open_house(tmp_path_factory.mktemp("house")) as house:
         yield house
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def stored(visiting: Visits, library: str, kept: dict[str, str]) -> AsyncIterator[Visit]:
+    """A visit to the library, in whose addresses `{nim}` stands for the id of the match of that name."""
+    async with visiting(library) as visit:
+        visit.names = kept
+        yield visit
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(visiting: Visits, house: House) -> AsyncIterator[Visit]:
+    """A new person's visit to the arena of the tests of a file."""
+    async with visiting(house.page) as visit:
+        yield visit

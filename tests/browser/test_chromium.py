@@ -30,8 +30,8 @@ async def test_without_a_browser_the_tests_fail_in_ci_and_are_skipped_elsewhere(
         ("document.body.setAttribute('style', 'color: red')", "policy: style-src-attr"),
     ],
 )
-async def test_a_page_that_complains_is_heard(reading: Visits, library: str, script: str, complaint: str) -> None:
-    async with reading(library) as visit:
+async def test_a_page_that_complains_is_heard(visiting: Visits, library: str, script: str, complaint: str) -> None:
+    async with visiting(library) as visit:
         page = await visit.open()
         async with visit.context.expect_event("console" if "throw" not in script else "weberror"):
             await page.evaluate(f"() => {{ try {{ {script} }} catch {{}} }}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from chromium import PHONE, Visits, barriers
+from chromium import PHONE, Visit, Visits, barriers
 from house import House, sit_down
 from players import player
 from processes import run, serving
@@ -59,23 +59,21 @@ async def test_a_name_is_registered_once_and_its_token_lets_a_program_in(visitin
         assert "zoe: connected" in out
 
 
-async def test_the_game_beside_the_command_is_put_into_it(visiting: Visits, house: House) -> None:
-    async with visiting(house.page, PHONE) as visit:
-        page = await visit.open("/connect")
-        command, game = page.locator("#python-run"), page.get_by_label("Game", exact=True)
-        await expect(command).to_have_text("python my_bot.py --game nim")
-        await game.select_option("Risk: the duel")
-        await expect(command).to_have_text("python my_bot.py --game risk-duel")
-        await expect(page.locator("#javascript")).to_contain_text('seek", id: "first", game: "risk-duel"')
-        assert await barriers(page) == ""
-        await page.reload()
-        await expect(command).to_have_text(f"python my_bot.py --game {await game.input_value()}")
+async def test_the_game_beside_the_command_is_put_into_it(visit: Visit) -> None:
+    visit.size = PHONE
+    page = await visit.open("/connect")
+    command, game = page.locator("#python-run"), page.get_by_label("Game", exact=True)
+    await expect(command).to_have_text("python my_bot.py --game nim")
+    await game.select_option("Risk: the duel")
+    await expect(command).to_have_text("python my_bot.py --game risk-duel")
+    await expect(page.locator("#javascript")).to_contain_text('seek", id: "first", game: "risk-duel"')
+    assert await barriers(page) == ""
+    await page.reload()
+    await expect(command).to_have_text(f"python my_bot.py --game {await game.input_value()}")
 
 
-async def test_a_name_that_was_refused_on_the_play_page_has_no_token_in_its_code(
-    visiting: Visits, house: House
-) -> None:
-    async with player(house.url, "owner"), visiting(house.page) as visit:
+async def test_a_name_that_was_refused_on_the_play_page_has_no_token_in_its_code(visit: Visit, house: House) -> None:
+    async with player(house.url, "owner"):
         page = await sit_down(visit, "owner", "game=nim")
         await expect(page.locator("#wrong-bot")).to_have_text(
             "The name owner is taken: choose another, or enter its token."
@@ -86,10 +84,8 @@ async def test_a_name_that_was_refused_on_the_play_page_has_no_token_in_its_code
         assert "keeps the token" not in await page.locator("#owning").inner_text()
 
 
-async def test_a_name_that_was_accepted_on_the_play_page_has_its_token_in_its_code(
-    visiting: Visits, house: House
-) -> None:
-    async with visiting(house.page) as visit, player(house.url, "host") as host:
+async def test_a_name_that_was_accepted_on_the_play_page_has_its_token_in_its_code(visit: Visit, house: House) -> None:
+    async with player(house.url, "host") as host:
         await host.seek(open=True)
         page = await sit_down(visit, "newcomer", f"game=nim&opponent={host.name}")
         await host.begin()  # so the page was told that the name is accepted
@@ -98,8 +94,9 @@ async def test_a_name_that_was_accepted_on_the_play_page_has_its_token_in_its_co
         await expect(page.locator("#token-in-code")).to_contain_text("token=")
 
 
-async def test_the_results_that_are_asked_for_come_into_sight(visiting: Visits, house: House) -> None:
-    async with player(house.url, "owner"), visiting(house.page, PHONE) as visit:
+async def test_the_results_that_are_asked_for_come_into_sight(visit: Visit, house: House) -> None:
+    visit.size = PHONE
+    async with player(house.url, "owner"):
         page = await visit.open("/connect")
         for name in ("owner", "nobody-yet"):
             await page.get_by_label("Your bot’s name").fill(name)

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 from arena.web.pages import ROUTES
-from chromium import DESKTOP, PHONE, Visits, barriers, out_of_reach, sideways
+from chromium import DESKTOP, PHONE, Visit, Visits, barriers, demand_fit, out_of_reach, sideways
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -116,17 +116,16 @@ async def test_every_page_is_looked_at() -> None:
     ],
 )
 async def test_a_page_keeps_nobody_out_and_nothing_sticks_out_of_it(
-    reading: Visits,
+    visiting: Visits,
     library: str,
     kept: dict[str, str],
     address: str,
     size: tuple[int, int],
     theme: Literal["light", "dark"],
 ) -> None:
-    async with reading(library, size, theme) as visit:
+    async with visiting(library, size, theme) as visit:
         page = await visit.open(address.format(**kept))
-        assert await barriers(page) == ""
-        assert await sideways(page) == 0
+        await demand_fit(page)
         assert await out_of_reach(page) == []
 
 
@@ -144,13 +143,12 @@ async def test_on_paper_a_page_is_dark_on_light_whatever_its_theme(visiting: Vis
     "address",
     [MISSING[1], *(pytest.param(address, marks=pytest.mark.nightly) for address in MISSING if address != MISSING[1])],
 )
-async def test_what_is_not_there_is_a_page_like_any_other(reading: Visits, library: str, address: str) -> None:
-    async with reading(library) as visit:
-        page = await visit.open(address)
-        assert await barriers(page) == ""
-        await page.get_by_role("link", name="Go to the home page").click()
-        await page.wait_for_url("**/")
-        visit.expects("status of 404")
+async def test_what_is_not_there_is_a_page_like_any_other(stored: Visit, address: str) -> None:
+    page = await stored.open(address)
+    assert await barriers(page) == ""
+    await page.get_by_role("link", name="Go to the home page").click()
+    await page.wait_for_url("**/")
+    stored.expects("status of 404")
 
 
 @pytest.mark.parametrize("width", [360, pytest.param(390, marks=pytest.mark.nightly)])

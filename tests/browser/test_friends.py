@@ -9,7 +9,7 @@ import secrets
 import pytest
 from playwright.async_api import Page, expect
 
-from chromium import PHONE, Visit, Visits, barriers, sideways
+from chromium import PHONE, Visit, Visits, barriers, demand_fit
 from house import House, come, play_out
 from players import player
 
@@ -50,8 +50,7 @@ async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visit
         )
         await expect(bob.get_by_text(f"{host} is waiting for you.")).to_be_visible()
         for page in (ann, bob):
-            assert await barriers(page) == ""
-            assert await sideways(page) == 0
+            await demand_fit(page)
         assert await bob.locator("#offer, .games").first.is_hidden()
         await accept(bob, guest, host)
         for page in (ann, bob):
@@ -134,30 +133,28 @@ async def test_an_invitation_says_when_its_host_is_not_there_or_a_name_will_not_
         await expect(bob.locator(".table .players")).to_be_visible()
 
 
-async def test_a_link_that_is_no_whole_invitation_is_said_to_be_none(reading: Visits, house: House) -> None:
-    async with reading(house.page) as visit:
-        page = await visit.open("/play")
-        await expect(page.locator("#failed")).to_have_text("")
-        links = ("from=ann&game=chess", "from=ann&game=nim&config=[1")
-        for link in (
-            *links,
-            *(("from=<b>ann&game=nim", "from=ann&game=nim&config=null") if os.environ.get("CI") else ()),
-        ):
-            await page.goto(f"{house.page}/play?{link}")
-            await expect(page.locator("#failed")).to_contain_text("This invitation link is incomplete")
-            await expect(page.get_by_role("button", name="Invite a friend")).to_be_visible()
-
-
-async def test_only_to_a_match_of_two_a_friend_is_invited(reading: Visits, house: House) -> None:
-    async with reading(house.page) as visit:
-        page = await visit.open("/play?game=risk-campaign&preset=world-3")
-        await expect(page.get_by_role("button", name="Invite a friend")).to_be_hidden()
-        await page.get_by_label("Players", exact=True).select_option("2")
+async def test_a_link_that_is_no_whole_invitation_is_said_to_be_none(visit: Visit, house: House) -> None:
+    page = await visit.open("/play")
+    await expect(page.locator("#failed")).to_have_text("")
+    links = ("from=ann&game=chess", "from=ann&game=nim&config=[1")
+    for link in (
+        *links,
+        *(("from=<b>ann&game=nim", "from=ann&game=nim&config=null") if os.environ.get("CI") else ()),
+    ):
+        await page.goto(f"{house.page}/play?{link}")
+        await expect(page.locator("#failed")).to_contain_text("This invitation link is incomplete")
         await expect(page.get_by_role("button", name="Invite a friend")).to_be_visible()
 
 
-async def test_a_host_who_waits_for_another_variant_is_not_said_to_wait(visiting: Visits, house: House) -> None:
-    async with player(house.url, "elsewhere") as host, visiting(house.page) as visit:
+async def test_only_to_a_match_of_two_a_friend_is_invited(visit: Visit) -> None:
+    page = await visit.open("/play?game=risk-campaign&preset=world-3")
+    await expect(page.get_by_role("button", name="Invite a friend")).to_be_hidden()
+    await page.get_by_label("Players", exact=True).select_option("2")
+    await expect(page.get_by_role("button", name="Invite a friend")).to_be_visible()
+
+
+async def test_a_host_who_waits_for_another_variant_is_not_said_to_wait(visit: Visit, house: House) -> None:
+    async with player(house.url, "elsewhere") as host:
         await host.seek("nim", private=True, config={"preset": "sticks"})
         page = await visit.open("/play?from=elsewhere&game=nim&preset=classic")
         await expect(page.locator("#invited")).to_contain_text("elsewhere is online but not waiting.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from chromium import DESKTOP, PHONE, Visit, Visits, demand_fit
 from house import House, open_house
 from players import answer, meet, player
 
@@ -15,12 +15,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 COUNTERS = "#stage .counter:not(.ghost)"
 
 
-async def test_a_live_match_is_on_the_board_move_by_move_until_one_pauses(visiting: Visits, house: House) -> None:
-    async with (
-        visiting(house.page, PHONE) as visit,
-        player(house.url, "ann", follow=True) as ann,
-        player(house.url, "bob") as bob,
-    ):
+async def test_a_live_match_is_on_the_board_move_by_move_until_one_pauses(visit: Visit, house: House) -> None:
+    visit.size = PHONE
+    async with player(house.url, "ann", follow=True) as ann, player(house.url, "bob") as bob:
         start = await meet(ann, bob)
         page = await visit.context.new_page()
         async with page.expect_websocket() as opened:
@@ -36,8 +33,7 @@ async def test_a_live_match_is_on_the_board_move_by_move_until_one_pauses(visiti
         await expect(page.locator(COUNTERS)).to_have_count(15)
         await answer(await ann.expect("turn"), ann, bob)
         await expect(page.locator(COUNTERS)).to_have_count(14)
-        assert await barriers(page) == ""
-        assert await sideways(page) == 0
+        await demand_fit(page)
         await stage.get_by_role("button", name="Pause").click()
         async with wire.expect_event("framereceived", lambda told: '"turn"' in str(told)):
             await answer(await ann.expect("turn"), ann, bob)
@@ -67,15 +63,14 @@ async def test_the_end_of_a_match_is_on_the_board_with_its_words_also_while_it_p
         await expect(page.locator(COUNTERS)).to_have_count(14)
 
 
-async def test_where_nothing_is_live_the_latest_match_is_played_again(reading: Visits, library: str) -> None:
-    async with reading(library, DESKTOP) as visit:
-        page = await visit.open("/")
-        stage = page.get_by_role("region", name="The latest match")
-        await expect(stage).to_contain_text("at Nim, classic")
-        await expect(page.locator(COUNTERS)).to_have_count(15)
-        await expect(page.locator(COUNTERS)).not_to_have_count(15)
-        await stage.get_by_role("button", name="Pause").click()
-        await expect(stage.get_by_role("button", name="Resume")).to_be_visible()
+async def test_where_nothing_is_live_the_latest_match_is_played_again(stored: Visit) -> None:
+    page = await stored.open("/")
+    stage = page.get_by_role("region", name="The latest match")
+    await expect(stage).to_contain_text("at Nim, classic")
+    await expect(page.locator(COUNTERS)).to_have_count(15)
+    await expect(page.locator(COUNTERS)).not_to_have_count(15)
+    await stage.get_by_role("button", name="Pause").click()
+    await expect(stage.get_by_role("button", name="Resume")).to_be_visible()
 
 
 async def test_who_wants_less_motion_sees_the_last_position_until_they_ask(visiting: Visits, library: str) -> None:

@@ -18,7 +18,7 @@ from playwright.async_api import Page, expect
 from arena.store.store import Store
 from arena.store.tournament_state import open_tournament
 from bots.reference.random_bot import RandomBot
-from chromium import Visits
+from chromium import Visit, Visits
 from house import House
 from library import ANN, Entrant, Library
 from players import answer, meet, player
@@ -92,11 +92,10 @@ async def test_a_stored_name_version_or_note_that_is_markup_is_harmless(visiting
 
 
 @pytest.mark.ci
-async def test_a_version_and_a_note_that_are_markup_are_harmless_over_the_wire(visiting: Visits, house: House) -> None:
+async def test_a_version_and_a_note_that_are_markup_are_harmless_over_the_wire(visit: Visit, house: House) -> None:
     async with (
         player(house.url, "mallory", follow=True, version=MARKUP) as mallory,
         player(house.url, "alice") as alice,
-        visiting(house.page) as visit,
     ):
         start = await meet(mallory, alice)
         page = await visit.open(f"/matches/{start['match']}")

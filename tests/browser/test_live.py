@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from chromium import Visits, barriers
+from chromium import Visit, Visits, barriers
 from conftest import free_port
 from house import House, house_process, sit_down
 from players import answer, meet, player
@@ -33,25 +33,18 @@ def lasting() -> tuple[tuple[str, ...], str]:
     return ("--port", str(port), "--web-port", str(web_port)), f"http://127.0.0.1:{web_port}"
 
 
-async def test_the_page_of_a_match_that_the_arena_does_not_know_says_so(reading: Visits, house: House) -> None:
-    async with reading(house.page) as visit:
-        page = await visit.open("/matches/xyz")
-        await expect(page.get_by_role("heading", name="No such match")).to_be_visible()
-        await expect(page).to_have_title("No such match · Bot Arena")
-        await expect(page.get_by_role("alert")).to_have_text(
-            "There is no match xyz, neither live nor stored. All matches"
-        )
-        visit.expects("404.*/api/v1/matches/xyz")
-        await page.get_by_role("link", name="All matches").click()
-        await expect(page).to_have_url(f"{house.page}/matches")
+async def test_the_page_of_a_match_that_the_arena_does_not_know_says_so(visit: Visit, house: House) -> None:
+    page = await visit.open("/matches/xyz")
+    await expect(page.get_by_role("heading", name="No such match")).to_be_visible()
+    await expect(page).to_have_title("No such match · Bot Arena")
+    await expect(page.get_by_role("alert")).to_have_text("There is no match xyz, neither live nor stored. All matches")
+    visit.expects("404.*/api/v1/matches/xyz")
+    await page.get_by_role("link", name="All matches").click()
+    await expect(page).to_have_url(f"{house.page}/matches")
 
 
-async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visits, house: House) -> None:
-    async with (
-        player(house.url, "ann", follow=True) as ann,
-        player(house.url, "bob") as bob,
-        visiting(house.page) as visit,
-    ):
+async def test_a_match_is_watched_to_its_end_while_two_bots_play(visit: Visit, house: House) -> None:
+    async with player(house.url, "ann", follow=True) as ann, player(house.url, "bob") as bob:
         page = await visit.open("/matches")
         start = await meet(ann, bob)
         await page.locator(f"a[href='/matches/{start['match']}']").first.click()
@@ -70,24 +63,23 @@ async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visit
 
 
 async def test_a_live_match_is_marked_and_is_played_again_only_from_where_one_went_back(
-    visiting: Visits, house: House
+    visit: Visit, house: House
 ) -> None:
     async with player(house.url, "eve", follow=True) as eve, player(house.url, "fay") as fay:
         start = await meet(eve, fay)
         await answer(await eve.expect("turn"), eve, fay)
-        async with visiting(house.page) as visit:
-            page = await visit.open(f"/matches/{start['match']}")
-            await expect(page.locator("#course .live")).to_have_text("LIVE")
-            play = page.get_by_role("button", name="play (Space)")
-            await expect(play).to_be_hidden()
-            await page.get_by_role("button", name="back (←)").click()
-            await expect(play).to_be_visible()
-            await page.get_by_role("button", name="last (End)").click()
-            await expect(play).to_be_hidden()
+        page = await visit.open(f"/matches/{start['match']}")
+        await expect(page.locator("#course .live")).to_have_text("LIVE")
+        play = page.get_by_role("button", name="play (Space)")
+        await expect(play).to_be_hidden()
+        await page.get_by_role("button", name="back (←)").click()
+        await expect(play).to_be_visible()
+        await page.get_by_role("button", name="last (End)").click()
+        await expect(play).to_be_hidden()
 
 
 @pytest.mark.nightly
-async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting: Visits, house: House) -> None:
+async def test_a_match_that_was_joined_late_is_verified_from_its_record(visit: Visit, house: House) -> None:
     async with player(house.url, "cas", follow=True) as cas, player(house.url, "dee") as dee:
         start = await meet(cas, dee)
 
@@ -99,13 +91,12 @@ async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting
                     return
 
         await play(2)
-        async with visiting(house.page) as visit:
-            page = await visit.open(f"/matches/{start['match']}")
-            await expect(page.locator(".timeline-place")).to_contain_text("move 3 of")
-            await play(99)
-            await page.get_by_role("tab", name="Verify").click()
-            await page.get_by_role("button", name="Verify in this browser").click()
-            await expect(page.locator(".verdict")).to_contain_text("✓ Verified")
+        page = await visit.open(f"/matches/{start['match']}")
+        await expect(page.locator(".timeline-place")).to_contain_text("move 3 of")
+        await play(99)
+        await page.get_by_role("tab", name="Verify").click()
+        await page.get_by_role("button", name="Verify in this browser").click()
+        await expect(page.locator(".verdict")).to_contain_text("✓ Verified")
 
 
 @pytest.mark.nightly
@@ -147,13 +138,10 @@ async def test_after_a_restart_a_table_is_renewed(visiting: Visits, tmp_path: Pa
         visit.forgives(GONE)  # there are some if the page tried again before the arena was back
 
 
-async def test_a_connection_that_is_given_up_before_it_stands_is_closed_without_a_complaint(
-    visiting: Visits, house: House
-) -> None:
-    async with visiting(house.page) as visit:
-        page = await visit.open("/connect")
-        async with page.expect_websocket() as opened:
-            await page.evaluate(GIVE_UP)
-        socket = await opened.value
-        if not socket.is_closed():
-            await socket.wait_for_event("close")
+async def test_a_connection_that_is_given_up_before_it_stands_is_closed_without_a_complaint(visit: Visit) -> None:
+    page = await visit.open("/connect")
+    async with page.expect_websocket() as opened:
+        await page.evaluate(GIVE_UP)
+    socket = await opened.value
+    if not socket.is_closed():
+        await socket.wait_for_event("close")

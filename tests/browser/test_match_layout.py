@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 import pytest
 from playwright.async_api import Page, expect
 
-from chromium import Visits, barriers, sideways
+from chromium import Visit, barriers, resize, sideways
 from house import House, sit_down
 from players import Player, player
 from volumes import IS_NIGHTLY
@@ -62,7 +62,7 @@ SIZES_OF_THE_MAP = """async () => {
 
 async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
     """Board and prompt are inside a window of this size, and the page does not scroll on a desk."""
-    await page.set_viewport_size({"width": size[0], "height": size[1]})
+    await resize(page, size)
     assert await page.evaluate(OUTSIDE, PARTS) == [], size
     assert await sideways(page) == 0, size
     if size[0] >= DESKS[-1][0]:
@@ -80,52 +80,45 @@ async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
         ),
     ],
 )
-async def test_a_stored_match_fills_the_window_and_no_more(
-    reading: Visits, library: str, kept: dict[str, str], game: str
-) -> None:
-    async with reading(library) as visit:
-        page = await visit.open(f"/matches/{kept[game]}#ply=start")
-        await expect(page.locator(".board")).to_be_visible()
-        for place in ("Home", "End"):
-            await page.keyboard.press(place)
-            for size in DESKS:
-                await demand_all_in_sight(page, size)
-                assert await page.evaluate(LIST_FITS), size
-        for tab in await page.get_by_role("tab").all():
-            await tab.click()
-            assert not await page.evaluate(SCROLLS), await tab.inner_text()
-            if game in ALL_TABS:
-                assert await barriers(page) == ""
-        await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-        assert await sideways(page) == 0
+async def test_a_stored_match_fills_the_window_and_no_more(stored: Visit, kept: dict[str, str], game: str) -> None:
+    page = await stored.open(f"/matches/{kept[game]}#ply=start")
+    await expect(page.locator(".board")).to_be_visible()
+    for place in ("Home", "End"):
+        await page.keyboard.press(place)
+        for size in DESKS:
+            await demand_all_in_sight(page, size)
+            assert await page.evaluate(LIST_FITS), size
+    for tab in await page.get_by_role("tab").all():
+        await tab.click()
+        assert not await page.evaluate(SCROLLS), await tab.inner_text()
+        if game in ALL_TABS:
+            assert await barriers(page) == ""
+    await resize(page, PHONE)
+    assert await sideways(page) == 0
 
 
-async def test_a_map_keeps_its_size_also_if_its_legend_leaves_too_little_room_for_full_names(
-    reading: Visits, library: str, kept: dict[str, str]
-) -> None:
-    async with reading(library) as visit:
-        page = await visit.open(f"/matches/{kept['duel']}#ply=start")
-        await expect(page.locator("svg.map")).to_be_visible()
-        for height in range(535, 580, 4):
-            await page.set_viewport_size({"width": 1280, "height": height})
-            assert await page.evaluate(SIZES_OF_THE_MAP) == 1, height
+async def test_a_map_keeps_its_size_also_if_its_legend_leaves_too_little_room_for_full_names(stored: Visit) -> None:
+    page = await stored.open("/matches/{duel}#ply=start")
+    await expect(page.locator("svg.map")).to_be_visible()
+    for height in range(535, 580, 4):
+        await resize(page, (1280, height))
+        assert await page.evaluate(SIZES_OF_THE_MAP) == 1, height
 
 
-async def test_tabs_are_chosen_with_arrows(reading: Visits, library: str, kept: dict[str, str]) -> None:
-    async with reading(library) as visit:
-        page = await visit.open(f"/matches/{kept['nim']}")
-        await page.get_by_role("tab", name="Grades").wait_for()
-        await page.get_by_role("tab", name="Moves").focus()
-        for key, name in (
-            ("ArrowRight", "Plots"),
-            ("End", "Details"),
-            ("ArrowRight", "Moves"),
-            ("ArrowLeft", "Details"),
-        ):
-            await page.keyboard.press(key)
-            await expect(page.get_by_role("tab", selected=True)).to_have_text(name)
-            await expect(page.get_by_role("tab", name=name)).to_be_focused()
-            await expect(page.get_by_role("tabpanel")).to_have_count(1)
+async def test_tabs_are_chosen_with_arrows(stored: Visit) -> None:
+    page = await stored.open("/matches/{nim}")
+    await page.get_by_role("tab", name="Grades").wait_for()
+    await page.get_by_role("tab", name="Moves").focus()
+    for key, name in (
+        ("ArrowRight", "Plots"),
+        ("End", "Details"),
+        ("ArrowRight", "Moves"),
+        ("ArrowLeft", "Details"),
+    ):
+        await page.keyboard.press(key)
+        await expect(page.get_by_role("tab", selected=True)).to_have_text(name)
+        await expect(page.get_by_role("tab", name=name)).to_be_focused()
+        await expect(page.get_by_role("tabpanel")).to_have_count(1)
 
 
 async def seated(stack: AsyncExitStack, house: House, game: str, number: int) -> list[Player]:
@@ -135,11 +128,6 @@ async def seated(stack: AsyncExitStack, house: House, game: str, number: int) ->
     for bot in bots:
         await bot.seek(game, open=True)
     return bots
-
-
-async def play_on(bot: Player) -> None:
-    await bot.begin()
-    await bot.play()
 
 
 @pytest.mark.parametrize(
@@ -156,15 +144,15 @@ async def play_on(bot: Player) -> None:
     ],
 )
 async def test_who_plays_and_who_watches_sees_all_of_the_board_and_the_prompt(
-    visiting: Visits, house: House, game: str, config: str, rivals: int
+    visit: Visit, house: House, game: str, config: str, rivals: int
 ) -> None:
-    async with visiting(house.page) as visit, AsyncExitStack() as stack:
+    async with AsyncExitStack() as stack:
         bots = await seated(stack, house, game, rivals)
         name = f"ann-{secrets.token_hex(3)}"
         page = await sit_down(visit, name, f"game={game}{config}&opponent={bots[0].name}")
         async with asyncio.TaskGroup() as playing:
             for bot in bots:
-                playing.create_task(play_on(bot))
+                playing.create_task(bot.play_through())
             await page.locator(".status", has_text="Your move.").wait_for()
             await demand_all_in_sight_at_play(page, game)
             if game == "risk-campaign":
@@ -185,7 +173,7 @@ async def test_who_plays_and_who_watches_sees_all_of_the_board_and_the_prompt(
 async def demand_all_in_sight_at_play(page: Page, game: str) -> None:
     for size in (*DESKS, *((PHONE,) if game in SMALL_BOARDS else ())):
         await demand_all_in_sight(page, size)
-    await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    await resize(page, PHONE)
     assert await sideways(page) == 0
 
 

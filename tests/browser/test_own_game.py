@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from chromium import PHONE, Visits, sideways
+from chromium import PHONE, Visit, sideways
 from example_games import EXAMPLES
 from house import House, sit_down
 from machine.game_discovery import load_game_file
@@ -32,36 +32,35 @@ async def rival(house: House) -> AsyncIterator[Player]:
             yield rival
 
 
-async def test_a_person_presses_cells_of_a_grid_on_a_phone(visiting: Visits, house: House, rival: Player) -> None:
-    async with visiting(house.page, PHONE) as visit:
-        await rival.seek("connect4", open=True)
-        page = await sit_down(visit, f"person-{secrets.token_hex(4)}", f"game=connect4&opponent={rival.name}")
-        start = await rival.begin()
+async def test_a_person_presses_cells_of_a_grid_on_a_phone(visit: Visit, rival: Player) -> None:
+    visit.size = PHONE
+    await rival.seek("connect4", open=True)
+    page = await sit_down(visit, f"person-{secrets.token_hex(4)}", f"game=connect4&opponent={rival.name}")
+    start = await rival.begin()
+    told = await rival.expect("turn")
+    if "legal" in told:
+        await rival.move(told, {"move": 7})
         told = await rival.expect("turn")
-        if "legal" in told:
-            await rival.move(told, {"move": 7})
-            told = await rival.expect("turn")
-        mark = "XO"[1 - start["seat"]]
-        await page.get_by_role("button", name="3", exact=True).first.click()
-        told = await rival.expect("turn")
-        assert told["state"]["columns"][2] == mark
-        lowest = page.locator(".any-grid tr").last.locator("td").nth(2)
-        await expect(lowest).to_have_text(mark)
-        assert not await sideways(page)
+    mark = "XO"[1 - start["seat"]]
+    await page.get_by_role("button", name="3", exact=True).first.click()
+    told = await rival.expect("turn")
+    assert told["state"]["columns"][2] == mark
+    lowest = page.locator(".any-grid tr").last.locator("td").nth(2)
+    await expect(lowest).to_have_text(mark)
+    assert not await sideways(page)
 
 
-async def test_a_person_chooses_moves_without_cells_by_buttons(visiting: Visits, house: House, rival: Player) -> None:
-    async with visiting(house.page) as visit:
-        await rival.seek("onecard", open=True)
-        page = await sit_down(visit, f"person-{secrets.token_hex(4)}", f"game=onecard&opponent={rival.name}")
-        await rival.begin()
+async def test_a_person_chooses_moves_without_cells_by_buttons(visit: Visit, rival: Player) -> None:
+    await rival.seek("onecard", open=True)
+    page = await sit_down(visit, f"person-{secrets.token_hex(4)}", f"game=onecard&opponent={rival.name}")
+    await rival.begin()
+    told = await rival.expect("turn")
+    if "legal" in told:
+        await rival.move(told, {"move": "bet"})
+        await page.get_by_role("button", name="call").click()
+    else:
+        await expect(page.locator(".any-text")).to_contain_text("?")
+        await page.get_by_role("button", name="bet").click()
         told = await rival.expect("turn")
-        if "legal" in told:
-            await rival.move(told, {"move": "bet"})
-            await page.get_by_role("button", name="call").click()
-        else:
-            await expect(page.locator(".any-text")).to_contain_text("?")
-            await page.get_by_role("button", name="bet").click()
-            told = await rival.expect("turn")
-            await rival.move(await rival.expect("turn") if "legal" not in told else told, {"move": "fold"})
-        assert (await rival.expect("end"))["reason"] == "win"
+        await rival.move(await rival.expect("turn") if "legal" not in told else told, {"move": "fold"})
+    assert (await rival.expect("end"))["reason"] == "win"

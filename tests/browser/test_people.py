@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from chromium import PHONE, Visits, barriers, sideways
-from house import choose, come, open_house, sit_down, start_playing
-from players import Player, player
+from chromium import PHONE, Visit, Visits, barriers, demand_fit, sideways
+from house import House, choose, come, open_house, sit_down, start_playing
+from players import player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.mark.nightly
-async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page, PHONE) as his:
+async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visits, house: House) -> None:
+    async with visiting(house.page) as hers, visiting(house.page, PHONE) as his:
         ann = await sit_down(hers, "ann", "game=grundy&preset=large&opponent=Bob")
         await expect(ann.locator("#absent")).to_contain_text("Bob is offline")
         bob = await come(his, "bob")
@@ -34,9 +34,9 @@ async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visit
             await expect(page.locator(".players .clock").first).to_have_text(re.compile("^(9:5.|10:00)$"))
 
 
-async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
-        page = await sit_down(visit, "ann", "game=tictactoe")
+async def test_a_person_who_waits_is_told_why(visit: Visit, house: House) -> None:
+    async with player(house.url, "rival") as rival:
+        page = await sit_down(visit, "anna", "game=tictactoe")
         why = page.locator("#absent")
         await expect(why).to_have_text(
             "Nobody else online wants to play Tic-tac-toe now. The match starts when somebody does."
@@ -53,74 +53,69 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
 
 
 @pytest.mark.nightly
-async def test_who_waits_is_told_who_wants_the_same_game_in_another_variant(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
-        page = await sit_down(visit, "ann", "game=nim&preset=classic")
+async def test_who_waits_is_told_who_wants_the_same_game_in_another_variant(visit: Visit, house: House) -> None:
+    async with player(house.url, "sticky") as rival:
+        page = await sit_down(visit, "annika", "game=nim&preset=classic")
         why = page.locator("#absent")
         await expect(why).to_contain_text("Nobody else online wants to play Nim now")
         await rival.seek("nim", rated=False, config={"preset": "sticks"})
-        told = "Nobody else online wants to play Nim, classic, but rival wants Nim, 21 sticks, the last one loses."
+        told = "Nobody else online wants to play Nim, classic, but sticky wants Nim, 21 sticks, the last one loses."
         await expect(why).to_have_text(told)
 
 
 @pytest.mark.nightly
-async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
-    visiting: Visits, tmp_path: Path
-) -> None:
-    async with open_house(tmp_path) as house, player(house.url, "ann"), visiting(house.page) as visit:
+async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(visit: Visit, house: House) -> None:
+    async with player(house.url, "owner"):
         page = await sit_down(visit, "王伟", "game=nim")
         await expect(page.locator("#wrong-bot")).to_contain_text("A name has 1 to 32 letters from A to Z")
-        await page.get_by_label("Your name").fill("Ann")
+        await page.get_by_label("Your name").fill("Owner")
         await start_playing(page)
         await expect(page.locator("#wrong-bot")).to_have_text(
-            "The name Ann is taken: choose another, or enter its token."
+            "The name Owner is taken: choose another, or enter its token."
         )
         assert await barriers(page) == ""
-        await page.get_by_label("Your name").fill("zoe")
+        await page.get_by_label("Your name").fill("newcomer")
         await start_playing(page)
         await expect(page.get_by_role("button", name="Stop waiting")).to_be_visible()
 
 
 @pytest.mark.nightly
-async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as visit:
-        page = await sit_down(visit, "ann", "game=nim")
-        await page.get_by_role("button", name="Stop waiting").click()
-        again = await visit.open("/play")
-        await expect(again.get_by_label("Your name")).to_have_value("ann")
-        await expect(page.get_by_role("button", name="Play here instead")).to_be_visible()
+async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visit: Visit) -> None:
+    page = await sit_down(visit, "returner", "game=nim")
+    await page.get_by_role("button", name="Stop waiting").click()
+    again = await visit.open("/play")
+    await expect(again.get_by_label("Your name")).to_have_value("returner")
+    await expect(page.get_by_role("button", name="Play here instead")).to_be_visible()
 
 
 @pytest.mark.nightly
-async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as visit:
-        page = await sit_down(visit, "ann", "game=nim&opponent=ANN")
-        await expect(page.locator("#wrong-named")).to_contain_text("You can't play against yourself")
-        for field, invalid in (("Another opponent, by name", "true"), ("Your name", None)):
-            assert await page.get_by_label(field).get_attribute("aria-invalid") == invalid
+async def test_nobody_plays_against_themselves(visit: Visit) -> None:
+    page = await sit_down(visit, "alone", "game=nim&opponent=ALONE")
+    await expect(page.locator("#wrong-named")).to_contain_text("You cannot play against yourself")
+    for field, invalid in (("Another opponent, by name", "true"), ("Your name", None)):
+        assert await page.get_by_label(field).get_attribute("aria-invalid") == invalid
 
 
 @pytest.mark.nightly
-async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as visit:
-        page = await sit_down(visit, "ann", 'game=nim&config={"heaps":[-1]}')
-        await expect(page.locator("#failed")).to_contain_text("heaps[0] is -1: it must be an integer from 0 to 1000")
-        await page.get_by_label("Settings as JSON").fill("heaps: 3")
-        await start_playing(page)
-        await expect(page.locator("#wrong-own")).to_contain_text("That is no JSON object")
+async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visit: Visit) -> None:
+    page = await sit_down(visit, "inventor", 'game=nim&config={"heaps":[-1]}')
+    await expect(page.locator("#failed")).to_contain_text("heaps[0] is -1: it must be an integer from 0 to 1000")
+    await page.get_by_label("Settings as JSON").fill("heaps: 3")
+    await start_playing(page)
+    await expect(page.locator("#wrong-own")).to_contain_text("That is no JSON object")
 
 
 @pytest.mark.nightly
-async def test_a_person_plays_a_campaign_of_four_to_its_end(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
-        rivals = [await stack.enter_async_context(player(house.url, name)) for name in ("bob", "cid", "dan")]
+async def test_a_person_plays_a_campaign_of_four_to_its_end(visit: Visit, house: House) -> None:
+    async with AsyncExitStack() as stack:
+        rivals = [await stack.enter_async_context(player(house.url, name)) for name in ("ben", "cid", "dan")]
         for rival in rivals:
             await rival.seek("risk-campaign", open=True)
         config = '{"players":4,"max_rounds":1}'
-        page = await sit_down(visit, "ann", f"game=risk-campaign&config={config}&seats=4&opponent=cid")
+        page = await sit_down(visit, "fourth", f"game=risk-campaign&config={config}&seats=4&opponent=cid")
         async with asyncio.TaskGroup() as playing:
             for rival in rivals:
-                playing.create_task(through(rival))
+                playing.create_task(rival.play_through())
             while await choose(page):
                 pass
         await expect(page.locator(".players .badge:not([hidden])")).to_have_count(4)
@@ -128,17 +123,10 @@ async def test_a_person_plays_a_campaign_of_four_to_its_end(visiting: Visits, tm
         assert await barriers(page) == ""
 
 
-async def through(rival: Player) -> None:
-    """A match from its start to its end."""
-    await rival.begin()
-    await rival.play()
-
-
-async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(reading: Visits, library: str) -> None:
-    async with reading(library) as visit:
-        page = await visit.open("/play")
-        await expect(page.get_by_text("You cannot play here: these pages")).to_be_visible()
-        await expect(page.get_by_text("arena serve --demo")).to_be_visible()
+async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(stored: Visit) -> None:
+    page = await stored.open("/play")
+    await expect(page.get_by_text("You cannot play here: these pages")).to_be_visible()
+    await expect(page.get_by_text("arena serve --demo")).to_be_visible()
 
 
 async def test_a_person_types_their_own_name_and_is_shown_by_it_beside_one_that_a_bot_can_have(
@@ -150,8 +138,7 @@ async def test_a_person_types_their_own_name_and_is_shown_by_it_beside_one_that_
         await expect(told).to_contain_text("You will play as Zoe-Muller")
         await expect(told).to_contain_text("Zoë Müller is shown beside it")
         await expect(page.get_by_label("Your name")).to_have_value("Zoe-Muller")
-        assert await sideways(page) == 0
-        assert await barriers(page) == ""
+        await demand_fit(page)
         await start_playing(page)
         await expect(page.get_by_role("button", name="Stop waiting")).to_be_visible()
         other = await come(his, "ben", "game=nim&preset=classic")

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
-from chromium import PHONE, Visit, Visits, barriers, sideways
+from chromium import PHONE, Visit, barriers, demand_fit, sideways
 from house import House, sit_down
 from players import Map, Player, player
 
@@ -121,25 +121,24 @@ async def click_list(page: Page, turn: Map) -> None:
 @pytest.mark.parametrize(
     "choose", [pytest.param(click_nim, marks=pytest.mark.nightly, id="mouse"), pytest.param(key_nim, id="keyboard")]
 )
-async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, rival: Player, choose: Choose) -> None:
-    async with visiting(house.page) as visit:
-        await rival.seek("nim", open=True)
-        page = await sit_down(visit, new("person"), f"game=nim&preset=classic&opponent={rival.name}")
-        await expect(page).to_have_title(f"Nim, classic against {rival.name} · Bot Arena")
-        for left in ("pointerleave", "focusout"):  # before the match begins
-            await page.locator(".board-face").dispatch_event(left)
-        start = await rival.begin()
-        assert start["rated"], "among people"
-        assert start["clock"] == {"bank_ms": 600_000, "increment_ms": 10_000}
-        manner = "Press a counter to take it with all counters above it."
-        await expect(page.locator(".asked .terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.")
-        end = await play(page, rival, choose)
-        await expect(page.get_by_role("heading", name="You won")).to_be_visible()
-        await expect(page.locator(".ending p").first).to_have_text("You took the last counter.")
-        await expect(page.locator(".asked")).to_be_hidden()
-        await expect(page.locator(".players .clock")).to_have_text(["", ""])  # `end` does not tell the clocks
-        assert end["ranks"][start["seat"]] == 2
-        assert await barriers(page) == ""
+async def test_a_person_wins_a_match_of_nim(visit: Visit, rival: Player, choose: Choose) -> None:
+    await rival.seek("nim", open=True)
+    page = await sit_down(visit, new("person"), f"game=nim&preset=classic&opponent={rival.name}")
+    await expect(page).to_have_title(f"Nim, classic against {rival.name} · Bot Arena")
+    for left in ("pointerleave", "focusout"):  # before the match begins
+        await page.locator(".board-face").dispatch_event(left)
+    start = await rival.begin()
+    assert start["rated"], "among people"
+    assert start["clock"] == {"bank_ms": 600_000, "increment_ms": 10_000}
+    manner = "Press a counter to take it with all counters above it."
+    await expect(page.locator(".asked .terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.")
+    end = await play(page, rival, choose)
+    await expect(page.get_by_role("heading", name="You won")).to_be_visible()
+    await expect(page.locator(".ending p").first).to_have_text("You took the last counter.")
+    await expect(page.locator(".asked")).to_be_hidden()
+    await expect(page.locator(".players .clock")).to_have_text(["", ""])  # `end` does not tell the clocks
+    assert end["ranks"][start["seat"]] == 2
+    assert await barriers(page) == ""
 
 
 @pytest.mark.nightly
@@ -153,93 +152,82 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, riva
     ],
 )
 async def test_a_person_is_told_how_a_move_is_made_and_by_which_clock(
-    visiting: Visits, house: House, rival: Player, game: str, more: str, manner: str
+    visit: Visit, rival: Player, game: str, more: str, manner: str
 ) -> None:
-    async with visiting(house.page) as visit:
-        page, start = await begin(visit, rival, game, more)
-        assert start["clock"] == {"bank_ms": 600_000, "increment_ms": 10_000}
-        await expect(page.locator(".asked .terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
+    page, start = await begin(visit, rival, game, more)
+    assert start["clock"] == {"bank_ms": 600_000, "increment_ms": 10_000}
+    await expect(page.locator(".asked .terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
 
 
 @pytest.mark.nightly
-async def test_a_deal_is_told_as_chances(visiting: Visits, house: House, rival: Player) -> None:
-    async with visiting(house.page) as visit:
-        page, _ = await begin(visit, rival, "nim", '&config={"heaps":[3,4,5],"start":"p-position"}')
-        await expect(page.locator(".log li").last).to_have_text(re.compile("^chance: deals heaps of "))
+async def test_a_deal_is_told_as_chances(visit: Visit, rival: Player) -> None:
+    page, _ = await begin(visit, rival, "nim", '&config={"heaps":[3,4,5],"start":"p-position"}')
+    await expect(page.locator(".log li").last).to_have_text(re.compile("^chance: deals heaps of "))
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("game", "part"), [("nim", "[tabindex='0']"), ("risk-duel", ".offered")])
-async def test_the_board_keeps_the_keyboard_between_turns(
-    visiting: Visits, house: House, rival: Player, game: str, part: str
-) -> None:
-    async with visiting(house.page) as visit:
-        page, _ = await begin(visit, rival, game)
-        turns = 0
+async def test_the_board_keeps_the_keyboard_between_turns(visit: Visit, rival: Player, game: str, part: str) -> None:
+    page, _ = await begin(visit, rival, game)
+    turns = 0
 
-        async def press(page: Page, turn: Map) -> None:
-            nonlocal turns
-            turns += 1
-            if turns > 1:
-                await expect(page.locator(".board :focus")).to_have_count(1)
-            await page.locator(f".board {part}").first.focus()
-            await page.keyboard.press("Enter")
+    async def press(page: Page, turn: Map) -> None:
+        nonlocal turns
+        turns += 1
+        if turns > 1:
+            await expect(page.locator(".board :focus")).to_have_count(1)
+        await page.locator(f".board {part}").first.focus()
+        await page.keyboard.press("Enter")
 
-        await play(page, rival, press, turns=4)
-        assert turns > 1
+    await play(page, rival, press, turns=4)
+    assert turns > 1
 
 
 @pytest.mark.nightly
-async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: House, rival: Player) -> None:
-    async with visiting(house.page, PHONE) as visit:
-        page, _ = await begin(visit, rival, "risk-duel", '&config={"map":"south-america","max_plies":16}')
-        await play(page, rival, click_list, turns=4)
-        assert await barriers(page) == ""
-        assert await sideways(page) == 0
-        await play(page, rival, click_list)
-        await expect(page.locator(".ending h2")).to_be_visible()
-        assert await sideways(page) == 0
+async def test_a_person_finishes_a_duel_on_a_phone(visit: Visit, rival: Player) -> None:
+    visit.size = PHONE
+    page, _ = await begin(visit, rival, "risk-duel", '&config={"map":"south-america","max_plies":16}')
+    await play(page, rival, click_list, turns=4)
+    await demand_fit(page)
+    await play(page, rival, click_list)
+    await expect(page.locator(".ending h2")).to_be_visible()
+    assert await sideways(page) == 0
 
 
 @pytest.mark.nightly
-async def test_a_move_that_is_none_is_explained_and_costs_nothing(
-    visiting: Visits, house: House, rival: Player
-) -> None:
-    async with visiting(house.page) as visit:
-        page, _ = await begin(visit, rival, "nim", '&config={"heaps":[4,4],"take":[1,2]}')
+async def test_a_move_that_is_none_is_explained_and_costs_nothing(visit: Visit, rival: Player) -> None:
+    page, _ = await begin(visit, rival, "nim", '&config={"heaps":[4,4],"take":[1,2]}')
+    turn = await rival.expect("turn")
+    if "legal" in turn:
+        await rival.move(turn)
         turn = await rival.expect("turn")
-        if "legal" in turn:
-            await rival.move(turn)
-            turn = await rival.expect("turn")
-        await expect(page.locator(".status")).to_contain_text("Your move.")
-        await page.locator(".board [data-heap='1'][data-at='0']").click()
-        await expect(page.locator(".wrong").last).to_contain_text("a move must take 1 or 2")
-        await page.locator(".board [data-heap='1'][data-at='3']").click()
-        assert (await rival.expect("turn"))["events"][-1]["move"] == {"heap": 1, "take": 1}
-        assert not any(message["type"] == "rejected" for message in rival.heard)
+    await expect(page.locator(".status")).to_contain_text("Your move.")
+    await page.locator(".board [data-heap='1'][data-at='0']").click()
+    await expect(page.locator(".wrong").last).to_contain_text("a move must take 1 or 2")
+    await page.locator(".board [data-heap='1'][data-at='3']").click()
+    assert (await rival.expect("turn"))["events"][-1]["move"] == {"heap": 1, "take": 1}
+    assert not any(message["type"] == "rejected" for message in rival.heard)
 
 
 @pytest.mark.nightly
-async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House, rival: Player) -> None:
-    async with visiting(house.page) as visit:
-        page, _ = await begin(visit, rival, "tictactoe")
-        await resign(page)
-        assert (await rival.expect("end"))["reason"] == "resigned"
-        await expect(page.get_by_role("heading", name="You lost")).to_be_visible()
-        await rival.seek("tictactoe", open=True)
-        await page.get_by_role("button", name="Rematch").click()
-        await rival.begin()
-        assert (await play(page, rival, click_list))["reason"] in ("win", "draw")
+async def test_a_person_resigns_and_plays_again(visit: Visit, rival: Player) -> None:
+    page, _ = await begin(visit, rival, "tictactoe")
+    await resign(page)
+    assert (await rival.expect("end"))["reason"] == "resigned"
+    await expect(page.get_by_role("heading", name="You lost")).to_be_visible()
+    await rival.seek("tictactoe", open=True)
+    await page.get_by_role("button", name="Rematch").click()
+    await rival.begin()
+    assert (await play(page, rival, click_list))["reason"] in ("win", "draw")
 
 
-async def test_who_lost_to_a_level_is_offered_the_nearest_below(visiting: Visits, house: House) -> None:
+async def test_who_lost_to_a_level_is_offered_the_nearest_below(visit: Visit, house: House) -> None:
     async with (
         player(house.url, "level-4") as four,
         player(house.url, "level-2") as two,
         player(house.url, "level-3") as three,
         player(house.url, "level-1"),
         player(house.url, "level-6"),
-        visiting(house.page) as visit,
     ):
         await three.seek("grundy", open=True)  # is here for something else
         page, _ = await begin(visit, four, "tictactoe")
@@ -251,41 +239,36 @@ async def test_who_lost_to_a_level_is_offered_the_nearest_below(visiting: Visits
 
 
 @pytest.mark.nightly
-async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house: House, rival: Player) -> None:
-    async with visiting(house.page) as visit:
-        page, _ = await begin(visit, rival, "tictactoe")
-        await resign(page)
-        await page.get_by_role("button", name="Rematch").click()
-        await page.get_by_role("button", name="Stop waiting").click()
-        async with player(house.url, new("late")) as late:
-            await late.seek("tictactoe", open=True)
-            await expect(page.locator(".opponent", has_text=late.name)).to_be_visible()
+async def test_who_gives_up_a_rematch_sees_who_comes_in(visit: Visit, house: House, rival: Player) -> None:
+    page, _ = await begin(visit, rival, "tictactoe")
+    await resign(page)
+    await page.get_by_role("button", name="Rematch").click()
+    await page.get_by_role("button", name="Stop waiting").click()
+    async with player(house.url, new("late")) as late:
+        await late.seek("tictactoe", open=True)
+        await expect(page.locator(".opponent", has_text=late.name)).to_be_visible()
 
 
 @pytest.mark.nightly
-async def test_a_page_that_is_loaded_again_goes_on_with_its_match(
-    visiting: Visits, house: House, rival: Player
-) -> None:
-    async with visiting(house.page) as visit:
-        page, _ = await begin(visit, rival, "nim", "&preset=classic")
-        await play(page, rival, click_nim, turns=3)
-        told = await page.locator(".log li").all_text_contents()
-        await page.reload()
-        await expect(page.locator(".log li")).to_have_text(told)
-        await play(page, rival, click_nim)
-        await expect(page.get_by_role("heading", name="You won")).to_be_visible()
+async def test_a_page_that_is_loaded_again_goes_on_with_its_match(visit: Visit, rival: Player) -> None:
+    page, _ = await begin(visit, rival, "nim", "&preset=classic")
+    await play(page, rival, click_nim, turns=3)
+    told = await page.locator(".log li").all_text_contents()
+    await page.reload()
+    await expect(page.locator(".log li")).to_have_text(told)
+    await play(page, rival, click_nim)
+    await expect(page.get_by_role("heading", name="You won")).to_be_visible()
 
 
 @pytest.mark.nightly
-async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, house: House, rival: Player) -> None:
-    async with visiting(house.page) as visit:
-        first, start = await begin(visit, rival, "nim", "&preset=classic")
-        second = await visit.open("/play")
-        await expect(second.locator("#table")).to_be_visible()
-        await expect(first.get_by_text("you are playing in another tab", exact=False)).to_be_visible()
-        await first.evaluate(AWAY_AND_BACK)
-        await first.bring_to_front()
-        await first.get_by_role("button", name="Play here instead").click()
-        await expect(second.get_by_text("you are playing in another tab", exact=False)).to_be_visible()
-        end = await play(first, rival, click_nim)
-        assert (end["match"], end["reason"]) == (start["match"], "win")
+async def test_of_two_tabs_of_one_person_the_newer_one_plays(visit: Visit, rival: Player) -> None:
+    first, start = await begin(visit, rival, "nim", "&preset=classic")
+    second = await visit.open("/play")
+    await expect(second.locator("#table")).to_be_visible()
+    await expect(first.get_by_text("you are playing in another tab", exact=False)).to_be_visible()
+    await first.evaluate(AWAY_AND_BACK)
+    await first.bring_to_front()
+    await first.get_by_role("button", name="Play here instead").click()
+    await expect(second.get_by_text("you are playing in another tab", exact=False)).to_be_visible()
+    end = await play(first, rival, click_nim)
+    assert (end["match"], end["reason"]) == (start["match"], "win")

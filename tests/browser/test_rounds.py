@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
-from chromium import DESKTOP, Visit, Visits, barriers, sideways
+from chromium import DESKTOP, Visit, Visits, barriers, demand_fit
 from house import House, come, sit_down
 from players import Map, Player, player
 
@@ -47,34 +47,33 @@ async def begin(visit: Visit, rival: Player, game: str, config: Map) -> tuple[Pa
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_person_plays_rounds_of_the_dilemma_and_reads_what_came_of_them(
-    visiting: Visits, house: House, rival: Player, size: tuple[int, int]
+    visit: Visit, rival: Player, size: tuple[int, int]
 ) -> None:
-    async with visiting(house.page, size) as visit:
-        page, start = await begin(visit, rival, "dilemma", {"rounds": 4, "choices": NAMES})
-        own = 1 - start["seat"]
-        for number in range(4):
-            turn = await rival.expect("turn")
-            await expect(page.locator(".status")).to_contain_text("Your move.")
-            assert await page.evaluate(OUTSIDE, PARTS) == []
-            await page.get_by_role("button", name="Defect").click()
-            await expect(page.locator(".status")).to_contain_text(f"You chose defect. Waiting for {rival.name} …")
-            await expect(page.locator(".board [data-chosen] th")).to_have_text("defect")
-            await expect(page.get_by_role("button", name="Defect")).to_be_hidden()
-            await expect(page.locator(".log li")).to_have_count(number)
-            if number == 3:
-                assert await barriers(page) == ""
-                assert await sideways(page) == 0
-            await rival.move(turn, COOPERATE if number % 2 == 0 else DEFECT)
-            payoffs = [5 * (number // 2 + 1) + (number + 1) // 2, (number + 1) // 2]
-            totals = page.locator(".history .totals .seat-" + str(own))
-            await expect(totals).to_have_text(str(payoffs[0]))
-            await expect(page.locator(".matrix td[data-last] .own")).to_have_text("5" if number % 2 == 0 else "1")
-        end = await rival.expect("end")
-        assert end["ranks"][own] == 1
-        await expect(page.get_by_role("heading", name="You won")).to_be_visible()
-        await expect(page.locator(".ending p").first).to_have_text(re.compile(r"^You got 12, rival-\w+ 2\.$"))
-        await expect(page.locator(".columns-of-marks li")).to_have_count(4)
-        assert await barriers(page) == ""
+    visit.size = size
+    page, start = await begin(visit, rival, "dilemma", {"rounds": 4, "choices": NAMES})
+    own = 1 - start["seat"]
+    for number in range(4):
+        turn = await rival.expect("turn")
+        await expect(page.locator(".status")).to_contain_text("Your move.")
+        assert await page.evaluate(OUTSIDE, PARTS) == []
+        await page.get_by_role("button", name="Defect").click()
+        await expect(page.locator(".status")).to_contain_text(f"You chose defect. Waiting for {rival.name} …")
+        await expect(page.locator(".board [data-chosen] th")).to_have_text("defect")
+        await expect(page.get_by_role("button", name="Defect")).to_be_hidden()
+        await expect(page.locator(".log li")).to_have_count(number)
+        if number == 3:
+            await demand_fit(page)
+        await rival.move(turn, COOPERATE if number % 2 == 0 else DEFECT)
+        payoffs = [5 * (number // 2 + 1) + (number + 1) // 2, (number + 1) // 2]
+        totals = page.locator(".history .totals .seat-" + str(own))
+        await expect(totals).to_have_text(str(payoffs[0]))
+        await expect(page.locator(".matrix td[data-last] .own")).to_have_text("5" if number % 2 == 0 else "1")
+    end = await rival.expect("end")
+    assert end["ranks"][own] == 1
+    await expect(page.get_by_role("heading", name="You won")).to_be_visible()
+    await expect(page.locator(".ending p").first).to_have_text(re.compile(r"^You got 12, rival-\w+ 2\.$"))
+    await expect(page.locator(".columns-of-marks li")).to_have_count(4)
+    assert await barriers(page) == ""
 
 
 @pytest.mark.parametrize(
@@ -82,29 +81,28 @@ async def test_a_person_plays_rounds_of_the_dilemma_and_reads_what_came_of_them(
     [pytest.param("kuhn", DESKTOP, marks=pytest.mark.nightly, id="kuhn"), pytest.param("leduc", PHONE, id="leduc")],
 )
 async def test_a_person_plays_hands_of_poker_with_the_keyboard_alone(
-    visiting: Visits, house: House, rival: Player, game: str, size: tuple[int, int]
+    visit: Visit, rival: Player, game: str, size: tuple[int, int]
 ) -> None:
-    async with visiting(house.page, size) as visit:
-        page, _ = await begin(visit, rival, game, {"hands": 2})
-        left, right = page.locator(".felt .place .card").nth(0), page.locator(".felt .place .card").nth(1)
-        choices, over = page.locator(".choices"), page.locator(".ending h2")
-        keys = {"check": "c", "call": "c"}
-        playing = asyncio.ensure_future(rival.play(bet_or_call))
-        while await choices.or_(over).first.wait_for() or await choices.is_visible():
-            await expect(page.locator(".status")).to_contain_text("Your move.")
-            await expect(left).to_have_attribute("data-side", "up")
-            await expect(right).to_have_attribute("data-side", "down")
-            assert await page.evaluate(OUTSIDE, PARTS) == []
-            await expect(choices.locator(":focus")).to_have_count(1)
-            name = await page.evaluate("document.activeElement.firstChild.textContent.toLowerCase()")
-            await page.keyboard.press(keys[name])
-        await playing
-        await expect(page.locator(".ending h2")).to_be_visible()
-        for card in (left, right):
-            await expect(card).to_have_attribute("data-side", "up")
-        await expect(page.locator(".columns-of-marks li")).to_have_count(2)
-        assert await barriers(page) == ""
-        assert await sideways(page) == 0
+    visit.size = size
+    page, _ = await begin(visit, rival, game, {"hands": 2})
+    left, right = page.locator(".felt .place .card").nth(0), page.locator(".felt .place .card").nth(1)
+    choices, over = page.locator(".choices"), page.locator(".ending h2")
+    keys = {"check": "c", "call": "c"}
+    playing = asyncio.ensure_future(rival.play(bet_or_call))
+    while await choices.or_(over).first.wait_for() or await choices.is_visible():
+        await expect(page.locator(".status")).to_contain_text("Your move.")
+        await expect(left).to_have_attribute("data-side", "up")
+        await expect(right).to_have_attribute("data-side", "down")
+        assert await page.evaluate(OUTSIDE, PARTS) == []
+        await expect(choices.locator(":focus")).to_have_count(1)
+        name = await page.evaluate("document.activeElement.firstChild.textContent.toLowerCase()")
+        await page.keyboard.press(keys[name])
+    await playing
+    await expect(page.locator(".ending h2")).to_be_visible()
+    for card in (left, right):
+        await expect(card).to_have_attribute("data-side", "up")
+    await expect(page.locator(".columns-of-marks li")).to_have_count(2)
+    await demand_fit(page)
 
 
 def bet_or_call(turn: Map) -> Map:
@@ -113,20 +111,19 @@ def bet_or_call(turn: Map) -> Map:
     return {"do": next(do for do in ("bet", "call", "check") if do in dos)}
 
 
-async def test_a_choice_stands_when_the_page_is_loaded_again(visiting: Visits, house: House, rival: Player) -> None:
-    async with visiting(house.page) as visit:
-        page, _ = await begin(visit, rival, "dilemma", {"rounds": 2})
-        turn = await rival.expect("turn")
-        await page.locator(".choices button").nth(1).press("Enter")
-        await expect(page.locator(".status")).to_contain_text("You chose")
-        await page.reload()
-        stands = f"You have chosen. Waiting for {rival.name} …"
-        await expect(page.locator(".status")).to_contain_text(stands)
-        await expect(page.locator(".choices")).to_be_hidden()
-        await rival.move(turn, DEFECT)
-        assert (await rival.expect("turn"))["events"][0]["moves"] == [DEFECT, DEFECT]
-        await expect(page.locator(".status")).to_contain_text("Your move.")
-        await expect(page.locator(".columns-of-marks li")).to_have_count(1)
+async def test_a_choice_stands_when_the_page_is_loaded_again(visit: Visit, rival: Player) -> None:
+    page, _ = await begin(visit, rival, "dilemma", {"rounds": 2})
+    turn = await rival.expect("turn")
+    await page.locator(".choices button").nth(1).press("Enter")
+    await expect(page.locator(".status")).to_contain_text("You chose")
+    await page.reload()
+    stands = f"You have chosen. Waiting for {rival.name} …"
+    await expect(page.locator(".status")).to_contain_text(stands)
+    await expect(page.locator(".choices")).to_be_hidden()
+    await rival.move(turn, DEFECT)
+    assert (await rival.expect("turn"))["events"][0]["moves"] == [DEFECT, DEFECT]
+    await expect(page.locator(".status")).to_contain_text("Your move.")
+    await expect(page.locator(".columns-of-marks li")).to_have_count(1)
 
 
 @pytest.mark.nightly
@@ -144,11 +141,10 @@ async def test_two_people_choose_at_once_in_two_browsers(visiting: Visits, house
             await expect(page.locator(".matrix td[data-last] .own")).to_have_text(own)
 
 
-async def test_who_watches_rounds_learns_of_a_choice_when_both_have_chosen(visiting: Visits, house: House) -> None:
+async def test_who_watches_rounds_learns_of_a_choice_when_both_have_chosen(visit: Visit, house: House) -> None:
     async with (
         player(house.url, f"ann-{secrets.token_hex(3)}") as ann,
         player(house.url, f"bob-{secrets.token_hex(3)}") as bob,
-        visiting(house.page) as visit,
     ):
         start = await meet(ann, bob, "dilemma", rounds=3, choices=NAMES)
         watched, wall = await visit.open(f"/matches/{start['match']}"), await visit.open("/wall")
@@ -178,11 +174,10 @@ async def test_who_watches_rounds_learns_of_a_choice_when_both_have_chosen(visit
         await expect(watched.locator(".saying")).to_be_empty()
 
 
-async def test_who_watches_a_hand_sees_backs_until_the_cards_are_shown(visiting: Visits, house: House) -> None:
+async def test_who_watches_a_hand_sees_backs_until_the_cards_are_shown(visit: Visit, house: House) -> None:
     async with (
         player(house.url, f"ann-{secrets.token_hex(3)}", follow=True) as ann,
         player(house.url, f"bob-{secrets.token_hex(3)}") as bob,
-        visiting(house.page) as visit,
     ):
         start = await meet(ann, bob, "leduc", hands=2)
         page = await visit.open(f"/matches/{start['match']}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
-from chromium import PHONE, Visits
+from chromium import PHONE, Visit
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -25,27 +25,26 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
     ],
 )
 async def test_the_position_of_the_rules_and_what_each_example_makes_of_it_are_drawn(
-    reading: Visits, library: str, game: str, after: list[str]
+    stored: Visit, game: str, after: list[str]
 ) -> None:
-    async with reading(library, PHONE) as visit:
-        page = await visit.open(f"/rules/{game}")
-        captions = page.locator("#rules figcaption")
-        await expect(captions).to_have_text([f"After it: {words}." for words in after])
-        await expect(page.get_by_role("group", name="board")).to_have_count(1 + len(after))
-        for board in await page.get_by_role("group", name="board").all():
-            await board.scroll_into_view_if_needed()
-            await expect(board.locator(".board-face")).to_be_in_viewport()
+    stored.size = PHONE
+    page = await stored.open(f"/rules/{game}")
+    captions = page.locator("#rules figcaption")
+    await expect(captions).to_have_text([f"After it: {words}." for words in after])
+    await expect(page.get_by_role("group", name="board")).to_have_count(1 + len(after))
+    for board in await page.get_by_role("group", name="board").all():
+        await board.scroll_into_view_if_needed()
+        await expect(board.locator(".board-face")).to_be_in_viewport()
 
 
 @pytest.mark.parametrize(
     ("game", "won"), [pytest.param("kuhn", ["+2", "−2"], marks=pytest.mark.nightly), ("leduc", ["+5", "−5"])]
 )
 async def test_the_example_of_a_hand_ends_with_the_cards_that_were_shown_on_the_table(
-    reading: Visits, library: str, game: str, won: list[str]
+    stored: Visit, game: str, won: list[str]
 ) -> None:
-    async with reading(library) as visit:
-        page = await visit.open(f"/rules/{game}")
-        after = page.locator("#rules figure")
-        for card in await after.locator(".place .card").all():
-            await expect(card).to_have_attribute("data-side", "up")
-        await expect(after.locator(".mark-of-seat")).to_have_text(won)
+    page = await stored.open(f"/rules/{game}")
+    after = page.locator("#rules figure")
+    for card in await after.locator(".place .card").all():
+        await expect(card).to_have_attribute("data-side", "up")
+    await expect(after.locator(".mark-of-seat")).to_have_text(won)

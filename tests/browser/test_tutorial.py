@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page, expect
 
-from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from chromium import PHONE, Visit, Visits, barriers, sideways
 from protocol.games import game_class, game_names
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -51,19 +51,18 @@ async def reach(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("game", ["risk-duel", pytest.param("risk-campaign", marks=pytest.mark.nightly)])
-async def test_the_tutorial_is_done_by_keyboard_alone(reading: Visits, library: str, game: str) -> None:
-    async with reading(library, DESKTOP) as visit:
-        page = await visit.open(f"/play/tutorial/{game}")
-        for number, names in enumerate(PRESSED[game], 1):
-            await expect(page.get_by_text(f"Move {number} of 5")).to_be_visible()
-            for name in names:
-                await reach(page, name)
-                await page.keyboard.press("Enter")
-        await expect(page.get_by_text("You have won.")).to_be_visible()
-        await expect(page.get_by_role("link", name="Play it for real")).to_be_focused()
-        assert await barriers(page) == ""
-        await page.keyboard.press("Enter")
-        await page.wait_for_url(f"**/play?game={game}*")
+async def test_the_tutorial_is_done_by_keyboard_alone(stored: Visit, game: str) -> None:
+    page = await stored.open(f"/play/tutorial/{game}")
+    for number, names in enumerate(PRESSED[game], 1):
+        await expect(page.get_by_text(f"Move {number} of 5")).to_be_visible()
+        for name in names:
+            await reach(page, name)
+            await page.keyboard.press("Enter")
+    await expect(page.get_by_text("You have won.")).to_be_visible()
+    await expect(page.get_by_role("link", name="Play it for real")).to_be_focused()
+    assert await barriers(page) == ""
+    await page.keyboard.press("Enter")
+    await page.wait_for_url(f"**/play?game={game}*")
 
 
 @pytest.mark.parametrize("game", ["risk-campaign", pytest.param("risk-duel", marks=pytest.mark.nightly)])
@@ -85,26 +84,24 @@ async def test_on_a_phone_a_tap_or_the_button_show_me_does_each_move(visiting: V
         await expect(page.get_by_text("You have won.")).to_be_hidden()
 
 
-async def test_what_is_pressed_amiss_in_a_tutorial_is_answered_with_a_hint(reading: Visits, library: str) -> None:
-    async with reading(library, DESKTOP) as visit:
-        page = await visit.open("/play/tutorial/risk-duel")
-        hint = page.get_by_role("alert")
-        await page.get_by_role("button", name="Peru is nobody's").click()
-        await expect(hint).to_have_text(
-            "The rules allow this move, but the lesson needs another one. Press Brazil, on the right of the map."
-        )
-        await expect(page.get_by_text("Move 1 of 5")).to_be_visible()
-        await page.get_by_role("button", name="Brazil is nobody's").click()
-        await expect(hint).to_have_text("")
-        await page.get_by_role("button", name="Next").click()
-        await page.get_by_role("button", name="Peru is Ada's").click()
-        await expect(hint).to_contain_text("as long as there is one. Press Venezuela, at the top of the map.")
-        await page.get_by_role("button", name="Venezuela is nobody's").click()
-        await expect(page.get_by_text("Venezuela is yours too.")).to_be_visible()
+async def test_what_is_pressed_amiss_in_a_tutorial_is_answered_with_a_hint(stored: Visit) -> None:
+    page = await stored.open("/play/tutorial/risk-duel")
+    hint = page.get_by_role("alert")
+    await page.get_by_role("button", name="Peru is nobody's").click()
+    await expect(hint).to_have_text(
+        "The rules allow this move, but the lesson needs another one. Press Brazil, on the right of the map."
+    )
+    await expect(page.get_by_text("Move 1 of 5")).to_be_visible()
+    await page.get_by_role("button", name="Brazil is nobody's").click()
+    await expect(hint).to_have_text("")
+    await page.get_by_role("button", name="Next").click()
+    await page.get_by_role("button", name="Peru is Ada's").click()
+    await expect(hint).to_contain_text("as long as there is one. Press Venezuela, at the top of the map.")
+    await page.get_by_role("button", name="Venezuela is nobody's").click()
+    await expect(page.get_by_text("Venezuela is yours too.")).to_be_visible()
 
 
-async def test_a_game_without_a_tutorial_is_said_to_have_none(reading: Visits, library: str) -> None:
-    async with reading(library) as visit:
-        page = await visit.open("/play/tutorial/nim")
-        await expect(page.get_by_text("no tutorial for nim")).to_be_visible()
-        visit.expects("status of 404")
+async def test_a_game_without_a_tutorial_is_said_to_have_none(stored: Visit) -> None:
+    page = await stored.open("/play/tutorial/nim")
+    await expect(page.get_by_text("no tutorial for nim")).to_be_visible()
+    stored.expects("status of 404")

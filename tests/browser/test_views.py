@@ -14,7 +14,7 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from arena.store.store import Store
-from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from chromium import DESKTOP, PHONE, Visit, Visits, demand_fit
 from exported_files import exported
 from golden import make
 from house import House
@@ -68,6 +68,13 @@ async def table(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
         yield home
 
 
+@pytest_asyncio.fixture(loop_scope="session")
+async def stored(visiting: Visits, table: str) -> AsyncIterator[Visit]:
+    """A visit to that page."""
+    async with visiting(table) as visit:
+        yield visit
+
+
 def changed(name: str) -> list[int]:
     """How many choices of each seat noise changed in a golden record."""
     lines = [json.loads(line) for line in make.HERE.joinpath(f"{name}.jsonl").read_bytes().splitlines()]
@@ -82,110 +89,99 @@ async def sides(page: Page) -> list[str | None]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_the_page_of_a_match_shows_what_each_saw_of_the_cards(
-    reading: Visits, table: str, size: tuple[int, int]
-) -> None:
-    async with reading(table, size) as visit:
-        page = await visit.open("/matches/leduc-0001#ply=1")
-        views = page.get_by_role("combobox", name="Show")
-        dealt = page.locator(".moves tr[data-at='1'] .move")
-        told = []
-        for name in (EVERYTHING, FIRST, SECOND, SPECTATORS):
-            await views.select_option(name)
-            told.append((await sides(page), (await dealt.inner_text()).count("an unseen card")))
-            await page.get_by_role("button", name="on (→)").click()
-            assert (await page.locator(".board > p").inner_text()).count(" holds ") == 2 - told[-1][1]
-            await page.get_by_role("button", name="back (←)").click()
-        assert told == [(["up", "up"], 0), (["up", "down"], 1), (["down", "up"], 1), (["down", "down"], 2)]
-        assert await barriers(page) == ""
-        assert await sideways(page) == 0
+async def test_the_page_of_a_match_shows_what_each_saw_of_the_cards(stored: Visit, size: tuple[int, int]) -> None:
+    stored.size = size
+    page = await stored.open("/matches/leduc-0001#ply=1")
+    views = page.get_by_role("combobox", name="Show")
+    dealt = page.locator(".moves tr[data-at='1'] .move")
+    told = []
+    for name in (EVERYTHING, FIRST, SECOND, SPECTATORS):
+        await views.select_option(name)
+        told.append((await sides(page), (await dealt.inner_text()).count("an unseen card")))
+        await page.get_by_role("button", name="on (→)").click()
+        assert (await page.locator(".board > p").inner_text()).count(" holds ") == 2 - told[-1][1]
+        await page.get_by_role("button", name="back (←)").click()
+    assert told == [(["up", "up"], 0), (["up", "down"], 1), (["down", "up"], 1), (["down", "down"], 2)]
+    await demand_fit(page)
 
 
-async def test_a_view_is_kept_in_the_address_and_followed_from_there(reading: Visits, table: str) -> None:
-    async with reading(table) as visit:
-        page = await visit.open("/matches/leduc-0001#ply=2")
-        views = page.get_by_role("combobox", name="Show")
-        await views.select_option(SECOND)
-        await page.wait_for_url("**#ply=2&view=1")
-        await expect(page.locator(".moves tr[data-at='4'] a")).to_have_attribute("href", "#ply=3&view=1")
-        await page.reload()
-        await expect(views.locator("option:checked")).to_have_text(SECOND)
-        assert await sides(page) == ["down", "up"]
-        await page.evaluate("location.hash = '#ply=2&view=spectators'")
-        await expect(views.locator("option:checked")).to_have_text(SPECTATORS)
-        assert await sides(page) == ["down", "down"]
-        await page.evaluate("location.hash = '#ply=3'")
-        await expect(views.locator("option:checked")).to_have_text(EVERYTHING)
-        await views.select_option(SPECTATORS)
-        await page.get_by_role("slider").press("End")
-        await page.wait_for_url("**/matches/leduc-0001#view=spectators")
-        await views.select_option(EVERYTHING)
-        await page.wait_for_url("**/matches/leduc-0001")
+async def test_a_view_is_kept_in_the_address_and_followed_from_there(stored: Visit) -> None:
+    page = await stored.open("/matches/leduc-0001#ply=2")
+    views = page.get_by_role("combobox", name="Show")
+    await views.select_option(SECOND)
+    await page.wait_for_url("**#ply=2&view=1")
+    await expect(page.locator(".moves tr[data-at='4'] a")).to_have_attribute("href", "#ply=3&view=1")
+    await page.reload()
+    await expect(views.locator("option:checked")).to_have_text(SECOND)
+    assert await sides(page) == ["down", "up"]
+    await page.evaluate("location.hash = '#ply=2&view=spectators'")
+    await expect(views.locator("option:checked")).to_have_text(SPECTATORS)
+    assert await sides(page) == ["down", "down"]
+    await page.evaluate("location.hash = '#ply=3'")
+    await expect(views.locator("option:checked")).to_have_text(EVERYTHING)
+    await views.select_option(SPECTATORS)
+    await page.get_by_role("slider").press("End")
+    await page.wait_for_url("**/matches/leduc-0001#view=spectators")
+    await views.select_option(EVERYTHING)
+    await page.wait_for_url("**/matches/leduc-0001")
 
 
-async def test_an_address_is_followed_though_another_was_about_to_be_stored(reading: Visits, table: str) -> None:
-    async with reading(table) as visit:
-        page = await visit.open("/matches/leduc-0001#ply=2")
-        shown = page.get_by_role("combobox", name="Show").locator("option:checked")
-        await expect(shown).to_have_text(EVERYTHING)
-        await page.evaluate(FOLLOWED)
-        await expect(shown).to_have_text(SECOND)
-        await expect(page).to_have_url(re.compile("#ply=3&view=1$"))
+async def test_an_address_is_followed_though_another_was_about_to_be_stored(stored: Visit) -> None:
+    page = await stored.open("/matches/leduc-0001#ply=2")
+    shown = page.get_by_role("combobox", name="Show").locator("option:checked")
+    await expect(shown).to_have_text(EVERYTHING)
+    await page.evaluate(FOLLOWED)
+    await expect(shown).to_have_text(SECOND)
+    await expect(page).to_have_url(re.compile("#ply=3&view=1$"))
 
 
-async def test_views_are_gone_through_by_a_key(reading: Visits, table: str) -> None:
-    async with reading(table) as visit:
-        page = await visit.open("/matches/leduc-0001#ply=2")
-        chosen = page.get_by_role("combobox", name="Show").locator("option:checked")
-        for name in (EVERYTHING, FIRST, SECOND, SPECTATORS, EVERYTHING):
-            await expect(chosen).to_have_text(name)
-            await page.keyboard.press("v")
+async def test_views_are_gone_through_by_a_key(stored: Visit) -> None:
+    page = await stored.open("/matches/leduc-0001#ply=2")
+    chosen = page.get_by_role("combobox", name="Show").locator("option:checked")
+    for name in (EVERYTHING, FIRST, SECOND, SPECTATORS, EVERYTHING):
+        await expect(chosen).to_have_text(name)
+        await page.keyboard.press("v")
 
 
-async def test_what_others_thought_is_not_in_the_view_of_a_seat(reading: Visits, table: str) -> None:
-    async with reading(table) as visit:
-        page = await visit.open("/matches/leduc-0001#ply=1")
-        note = page.get_by_text("I hold it").first
-        await expect(note).to_be_visible()
-        for name in (SECOND, SPECTATORS):
-            await page.get_by_role("combobox", name="Show").select_option(name)
-            await expect(page.get_by_text("I hold it")).to_have_count(0)
+async def test_what_others_thought_is_not_in_the_view_of_a_seat(stored: Visit) -> None:
+    page = await stored.open("/matches/leduc-0001#ply=1")
+    note = page.get_by_text("I hold it").first
+    await expect(note).to_be_visible()
+    for name in (SECOND, SPECTATORS):
+        await page.get_by_role("combobox", name="Show").select_option(name)
+        await expect(page.get_by_text("I hold it")).to_have_count(0)
 
 
-async def test_what_a_move_gave_away_is_told_to_its_seat_and_to_who_sees_everything(
-    reading: Visits, table: str
-) -> None:
-    async with reading(table) as visit:
-        page = await visit.open("/matches/leduc-0001#ply=2")
-        await expect(page.get_by_role("combobox", name="Show")).to_be_visible()
-        assert await page.evaluate(GRADED, ["leduc-0001", ["all", 0, 1, "spectators"]]) == [[0, 1], [0], [1], []]
+async def test_what_a_move_gave_away_is_told_to_its_seat_and_to_who_sees_everything(stored: Visit) -> None:
+    page = await stored.open("/matches/leduc-0001#ply=2")
+    await expect(page.get_by_role("combobox", name="Show")).to_be_visible()
+    assert await page.evaluate(GRADED, ["leduc-0001", ["all", 0, 1, "spectators"]]) == [[0, 1], [0], [1], []]
 
 
-async def test_a_watched_match_shows_backs_until_it_is_over_and_each_view_then(visiting: Visits, house: House) -> None:
+async def test_a_watched_match_shows_backs_until_it_is_over_and_each_view_then(visit: Visit, house: House) -> None:
     async with player(house.url, "vera") as vera, player(house.url, "walt") as walt:
         for one in (vera, walt):
             await one.seek("kuhn", config={"hands": 2})
         start = await vera.begin()
         await walt.begin()
-        async with visiting(house.page) as visit:
-            page = await visit.open(f"/matches/{start['match']}#view=0")
-            await expect(page.locator(".felt")).to_be_visible()
-            assert await sides(page) == ["down", "down"]
-            await expect(page.get_by_role("combobox", name="Show")).to_have_count(0)
-            for key, address in (("Home", "#ply=start&view=0"), ("End", "#view=0")):
-                await page.get_by_role("slider").press(key)
-                await page.wait_for_url(f"**{address}")
-            assert await sides(page) == ["down", "down"]
-            await asyncio.gather(vera.play(check_or_fold), walt.play(check_or_fold))
-            views = page.get_by_role("combobox", name="Show")
-            await expect(views.locator("option:checked")).to_have_text(
-                "what vera saw" if start["seat"] == 0 else "what walt saw"
-            )
-            await page.get_by_role("slider").press("Home")
-            await page.get_by_role("button", name="on (→)").click()
-            assert await sides(page) == ["up", "down"]
-            await views.select_option(EVERYTHING)
-            assert await sides(page) == ["up", "up"]
+        page = await visit.open(f"/matches/{start['match']}#view=0")
+        await expect(page.locator(".felt")).to_be_visible()
+        assert await sides(page) == ["down", "down"]
+        await expect(page.get_by_role("combobox", name="Show")).to_have_count(0)
+        for key, address in (("Home", "#ply=start&view=0"), ("End", "#view=0")):
+            await page.get_by_role("slider").press(key)
+            await page.wait_for_url(f"**{address}")
+        assert await sides(page) == ["down", "down"]
+        await asyncio.gather(vera.play(check_or_fold), walt.play(check_or_fold))
+        views = page.get_by_role("combobox", name="Show")
+        await expect(views.locator("option:checked")).to_have_text(
+            "what vera saw" if start["seat"] == 0 else "what walt saw"
+        )
+        await page.get_by_role("slider").press("Home")
+        await page.get_by_role("button", name="on (→)").click()
+        assert await sides(page) == ["up", "down"]
+        await views.select_option(EVERYTHING)
+        assert await sides(page) == ["up", "up"]
 
 
 def check_or_fold(turn: Map) -> Map:
@@ -194,14 +190,13 @@ def check_or_fold(turn: Map) -> Map:
     return {"do": "check" if "check" in dos else "fold"}
 
 
-async def test_where_nothing_is_hidden_there_is_no_switch(reading: Visits, table: str) -> None:
-    async with reading(table) as visit:
-        page = await visit.open("/matches/tictactoe-0002#view=0")
-        await expect(page.locator(".viewer")).to_be_visible()
-        await expect(page.get_by_role("combobox", name="Show")).to_have_count(0)
-        await page.keyboard.press("v")
-        await page.get_by_role("slider").press("Home")
-        await page.wait_for_url("**#ply=start")
+async def test_where_nothing_is_hidden_there_is_no_switch(stored: Visit) -> None:
+    page = await stored.open("/matches/tictactoe-0002#view=0")
+    await expect(page.locator(".viewer")).to_be_visible()
+    await expect(page.get_by_role("combobox", name="Show")).to_have_count(0)
+    await page.keyboard.press("v")
+    await page.get_by_role("slider").press("Home")
+    await page.wait_for_url("**#ply=start")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -218,8 +213,7 @@ async def test_an_exported_file_tells_what_noise_changed_to_those_who_knew(
         ann, bob = changed("dilemma-open-end")
         assert ann + bob > 0
         assert seen == [ann + bob, ann, bob, 0]
-        assert await barriers(page) == ""
-        assert await sideways(page) == 0
+        await demand_fit(page)
 
 
 @pytest.mark.parametrize(

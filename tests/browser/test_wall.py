@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Route, expect
 
-from chromium import PHONE, Visits, barriers, sideways
+from chromium import PHONE, Visit, Visits, barriers, resize, sideways
 from house import House, HouseProcess, come, house_process, open_house, play_out
 from players import Map, Player, player
 from timeouts import WITHIN
@@ -67,12 +67,12 @@ async def test_six_boards_of_all_games_fill_a_projector_and_nothing_sticks_out(
         await expect(page.locator(".wall-match .board")).to_have_count(len(GAMES))
         await expect(page.locator(".wall-match .saying")).to_have_text([re.compile("bot")] * len(GAMES))
         for width, height in PROJECTORS:
-            await page.set_viewport_size({"width": width, "height": height})
+            await resize(page, (width, height))
             assert await page.evaluate(OUTSIDE, PARTS) == [], (width, height)
             assert not await page.evaluate(SCROLLS)
             assert await sideways(page) == 0
         assert await barriers(page) == ""
-        await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        await resize(page, PHONE)
         assert await sideways(page) == 0
 
 
@@ -105,7 +105,7 @@ async def test_while_bots_are_here_and_none_plays_the_wall_says_who_waits(visiti
         await expect(page.locator("#nothing-told")).to_have_text("ann and bob are online and wait for the next match.")
         await expect(page.get_by_text("No bot and no person is online.")).to_have_count(0)
         assert await barriers(page) == ""
-        await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        await resize(page, PHONE)
         assert await sideways(page) == 0
 
 
@@ -154,7 +154,7 @@ async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits,
                 await one.seek(game)
             async with asyncio.TaskGroup() as playing:
                 for one in (ann, bob):
-                    playing.create_task(through(one))
+                    playing.create_task(one.play_through())
 
         played = asyncio.Event()
 
@@ -181,11 +181,6 @@ async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits,
         assert sorted(titles[:2]) == ["Nim, classic", "Tic-tac-toe, classic"]
         assert titles[2] == titles[0]
         await expect(board.locator("li")).to_have_count(2)
-
-
-async def through(one: Player) -> None:
-    await one.begin()
-    await one.play()
 
 
 @pytest.mark.nightly
@@ -217,8 +212,7 @@ async def test_two_people_invited_and_again_are_seen_on_the_wall(visiting: Visit
                     await expect(page.locator(".ending")).to_be_hidden()
 
 
-async def test_over_a_stored_arena_the_wall_says_how_to_run_one(reading: Visits, library: str) -> None:
-    async with reading(library) as visit:
-        page = await visit.open("/wall")
-        await expect(page.get_by_role("heading", name="No server is running")).to_be_visible()
-        await expect(page.locator("#leaders > section:not([hidden]) li").first).to_be_visible()
+async def test_over_a_stored_arena_the_wall_says_how_to_run_one(stored: Visit) -> None:
+    page = await stored.open("/wall")
+    await expect(page.get_by_role("heading", name="No server is running")).to_be_visible()
+    await expect(page.locator("#leaders > section:not([hidden]) li").first).to_be_visible()

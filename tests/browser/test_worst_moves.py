@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from chromium import PHONE, Visits, barriers, sideways
+from chromium import PHONE, Visit, barriers, demand_fit
 from house import House, sit_down
 from players import player
 
@@ -27,72 +27,65 @@ async def graded(page: Page, match: str) -> list[dict[str, Any]]:
 
 
 async def test_the_moves_that_gave_most_away_are_listed_and_shown_on_the_board(
-    reading: Visits, library: str, kept: dict[str, str]
+    stored: Visit, kept: dict[str, str]
 ) -> None:
-    async with reading(library, PHONE) as visit:
-        page = await visit.open(f"/matches/{kept['duel']}")
-        await page.get_by_role("tab", name="Grades").click()
-        section = page.get_by_role("region", name="worst moves")
-        moves = await graded(page, kept["duel"])
-        bots = {move["seat"]: move["bot"] for move in moves}
-        assert len(bots) == 2
-        for seat, bot in bots.items():
-            await section.get_by_role("combobox").select_option(bot)
-            worst = [move for move in moves if move["seat"] == seat and move["gave_away"] >= 0.001][:MOST]
-            assert worst
-            buttons = section.get_by_role("button")
-            await expect(buttons).to_have_count(len(worst))
-            for at, move in enumerate(worst):
-                await expect(buttons.nth(at)).to_contain_text(f"gave away {50 * move['gave_away']:.1f} %")
-            for one, other in pairwise(worst):
-                assert one["gave_away"] >= other["gave_away"]
-            await buttons.first.click()
-            await expect(buttons.first).to_have_attribute("aria-pressed", "true")
-            await expect(page.locator(".board-told")).to_contain_text(worst[0]["notation"].replace(" > ", " → "))
-        assert await barriers(page) == ""
-        assert await sideways(page) == 0
+    stored.size = PHONE
+    page = await stored.open("/matches/{duel}")
+    await page.get_by_role("tab", name="Grades").click()
+    section = page.get_by_role("region", name="worst moves")
+    moves = await graded(page, kept["duel"])
+    bots = {move["seat"]: move["bot"] for move in moves}
+    assert len(bots) == 2
+    for seat, bot in bots.items():
+        await section.get_by_role("combobox").select_option(bot)
+        worst = [move for move in moves if move["seat"] == seat and move["gave_away"] >= 0.001][:MOST]
+        assert worst
+        buttons = section.get_by_role("button")
+        await expect(buttons).to_have_count(len(worst))
+        for at, move in enumerate(worst):
+            await expect(buttons.nth(at)).to_contain_text(f"gave away {50 * move['gave_away']:.1f} %")
+        for one, other in pairwise(worst):
+            assert one["gave_away"] >= other["gave_away"]
+        await buttons.first.click()
+        await expect(buttons.first).to_have_attribute("aria-pressed", "true")
+        await expect(page.locator(".board-told")).to_contain_text(worst[0]["notation"].replace(" > ", " → "))
+    await demand_fit(page)
 
 
 @pytest.mark.parametrize("game", ["duel", pytest.param("campaign", marks=pytest.mark.nightly)])
 async def test_the_worst_moves_are_at_first_those_of_who_lost_or_of_the_bot_whose_list_led_here(
-    reading: Visits, library: str, kept: dict[str, str], game: str
+    stored: Visit, kept: dict[str, str], game: str
 ) -> None:
-    async with reading(library) as visit:
-        page = await visit.open("/play")
-        document = await page.evaluate(f"fetch('/api/v1/matches/{kept[game]}').then((answer) => answer.json())")
-        bots, ranks = [seat["bot"] for seat in document["header"]["seats"]], document["footer"]["ranks"]
-        lost = bots[ranks.index(max(ranks))]
-        for query, expected in [("", lost), *((f"?bot={bot.upper()}", bot) for bot in bots), ("?bot=nobody", lost)]:
-            await page.goto(f"{library}/matches/{kept[game]}{query}")
-            await page.get_by_role("tab", name="Grades").click()
-            chosen = page.get_by_role("tabpanel").get_by_role("combobox").locator("option:checked")
-            await expect(chosen).to_have_text(expected)
+    page = await stored.open("/play")
+    document = await page.evaluate(f"fetch('/api/v1/matches/{kept[game]}').then((answer) => answer.json())")
+    bots, ranks = [seat["bot"] for seat in document["header"]["seats"]], document["footer"]["ranks"]
+    lost = bots[ranks.index(max(ranks))]
+    for query, expected in [("", lost), *((f"?bot={bot.upper()}", bot) for bot in bots), ("?bot=nobody", lost)]:
+        await page.goto(f"{stored.home}/matches/{kept[game]}{query}")
+        await page.get_by_role("tab", name="Grades").click()
+        chosen = page.get_by_role("tabpanel").get_by_role("combobox").locator("option:checked")
+        await expect(chosen).to_have_text(expected)
 
 
-async def test_who_played_a_match_sees_their_own_worst_moves(
-    reading: Visits, library: str, kept: dict[str, str]
-) -> None:
-    async with reading(library) as visit:
-        page = await visit.open("/play")
-        bots = {move["bot"] for move in await graded(page, kept["duel"])}
-        for bot in bots:
-            await page.evaluate(
-                f"localStorage.setItem('arena.identity', {json.dumps(json.dumps({'bot': bot.upper(), 'tokens': {}}))})"
-            )
-            await page.goto(f"{library}/matches/{kept['duel']}")
-            await page.get_by_role("tab", name="Grades").click()
-            section = page.get_by_role("region", name="worst moves")
-            await expect(section.get_by_role("heading")).to_have_text("Your costliest moves")
-            await expect(section.get_by_role("combobox")).to_have_count(0)
-            worst = next(move for move in await graded(page, kept["duel"]) if move["bot"] == bot)
-            await expect(section.get_by_role("button").first).to_contain_text(f"{50 * worst['gave_away']:.1f} %")
+async def test_who_played_a_match_sees_their_own_worst_moves(stored: Visit, kept: dict[str, str]) -> None:
+    page = await stored.open("/play")
+    bots = {move["bot"] for move in await graded(page, kept["duel"])}
+    for bot in bots:
+        await page.evaluate(
+            f"localStorage.setItem('arena.identity', {json.dumps(json.dumps({'bot': bot.upper(), 'tokens': {}}))})"
+        )
+        await page.goto(f"{stored.home}/matches/{kept['duel']}")
+        await page.get_by_role("tab", name="Grades").click()
+        section = page.get_by_role("region", name="worst moves")
+        await expect(section.get_by_role("heading")).to_have_text("Your costliest moves")
+        await expect(section.get_by_role("combobox")).to_have_count(0)
+        worst = next(move for move in await graded(page, kept["duel"]) if move["bot"] == bot)
+        await expect(section.get_by_role("button").first).to_contain_text(f"{50 * worst['gave_away']:.1f} %")
 
 
-async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: Visits, house: House) -> None:
-    async with (
-        visiting(house.page, PHONE) as visit,
-        player(house.url, f"rival-{secrets.token_hex(4)}", follow=True) as rival,
-    ):
+async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visit: Visit, house: House) -> None:
+    visit.size = PHONE
+    async with player(house.url, f"rival-{secrets.token_hex(4)}", follow=True) as rival:
         await rival.seek("nim", open=True)
         page = await sit_down(visit, f"person-{secrets.token_hex(4)}", f"game=nim&opponent={rival.name}")
         start = await rival.begin()
@@ -115,8 +108,7 @@ async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: 
         await expect(page.locator(".board-told")).to_contain_text(f"{taken['take']} from heap {taken['heap'] + 1}")
         better = worst[0]["best"]
         await expect(button).to_contain_text(f"better: {better['take']} from heap {better['heap'] + 1}")
-        assert await barriers(page) == ""
-        assert await sideways(page) == 0
+        await demand_fit(page)
         await page.goto(f"{house.page}/matches/{start['match']}")
         await page.get_by_role("tab", name="Grades").click()
         await expect(page.get_by_role("region", name="worst moves")).to_contain_text("Your costliest moves")
@@ -145,33 +137,32 @@ def estimated(document: dict[str, Any], seat: int) -> tuple[dict[str, Any], list
     "played", [pytest.param(False, id="asked for"), pytest.param(True, marks=pytest.mark.nightly, id="own")]
 )
 async def test_of_a_campaign_the_moves_of_a_seat_are_estimated_for_who_played_it_or_asks(
-    reading: Visits, library: str, kept: dict[str, str], played: bool
+    stored: Visit, kept: dict[str, str], played: bool
 ) -> None:
-    async with reading(library) as visit:
-        page = await visit.open("/play")
-        document = await page.evaluate(f"fetch('/api/v1/matches/{kept['campaign']}').then((answer) => answer.json())")
-        bot = document["header"]["seats"][2]["bot"]
-        report, numbers = estimated(document, 2)
-        asked = []
+    page = await stored.open("/play")
+    document = await page.evaluate(f"fetch('/api/v1/matches/{kept['campaign']}').then((answer) => answer.json())")
+    bot = document["header"]["seats"][2]["bot"]
+    report, numbers = estimated(document, 2)
+    asked = []
 
-        async def answer(route: Route) -> None:
-            asked.append(route.request.url.partition("?")[2])
-            await route.fulfill(json=report)
+    async def answer(route: Route) -> None:
+        asked.append(route.request.url.partition("?")[2])
+        await route.fulfill(json=report)
 
-        await page.route(re.compile(r"/grades\?"), answer)
-        if played:
-            me = json.dumps({"bot": bot, "tokens": {}})
-            await page.evaluate("(me) => localStorage.setItem('arena.identity', me)", me)
-        await page.goto(f"{library}/matches/{kept['campaign']}")
-        await page.get_by_role("tab", name="Grades").click()
-        if not played:
-            assert asked == []
-            await page.get_by_label("Costs of the moves of").select_option(bot)
-            await page.get_by_role("button", name="Estimate").click()
-        section = page.get_by_role("region", name="worst moves")
-        await expect(section.get_by_role("button")).to_have_count(len(numbers))
-        await expect(section).to_contain_text("Estimated by uct, 1,000 simulations a move; costs below 2.5 %")
-        assert asked == ["estimated=true&seat=2"]
-        await section.get_by_role("button").first.click()
-        await expect(page.locator(".timeline-place")).to_contain_text(f"move {numbers[0]} of")
-        assert await barriers(page) == ""
+    await page.route(re.compile(r"/grades\?"), answer)
+    if played:
+        me = json.dumps({"bot": bot, "tokens": {}})
+        await page.evaluate("(me) => localStorage.setItem('arena.identity', me)", me)
+    await page.goto(f"{stored.home}/matches/{kept['campaign']}")
+    await page.get_by_role("tab", name="Grades").click()
+    if not played:
+        assert asked == []
+        await page.get_by_label("Costs of the moves of").select_option(bot)
+        await page.get_by_role("button", name="Estimate").click()
+    section = page.get_by_role("region", name="worst moves")
+    await expect(section.get_by_role("button")).to_have_count(len(numbers))
+    await expect(section).to_contain_text("Estimated by uct, 1,000 simulations a move; costs below 2.5 %")
+    assert asked == ["estimated=true&seat=2"]
+    await section.get_by_role("button").first.click()
+    await expect(page.locator(".timeline-place")).to_contain_text(f"move {numbers[0]} of")
+    assert await barriers(page) == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -13,14 +12,12 @@ import pytest_asyncio
 
 from admin_client import AdminClient
 from admin_server import AdminServer, admin_server
-from arena.store.store import Reader, Store
 from arena.store.tokens import hash_token
 from arena.web.admin.forms import MAX_FORM_BYTES
 from arena.web.admin_config import AdminConfig
 from arena.web.app import content_security_policy
-from arena.web.site import Site
 from machine.keyed_limiter import WRONG_TOKEN_BACKOFF
-from web_client import Visitor, answer, served
+from web_client import Visitor, answer, open_pages
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 REVOKE = [("bot", "anna"), ("do", "revoke"), ("sure", "yes")]
@@ -208,14 +205,13 @@ async def test_the_cookie_is_for_these_pages_alone_and_nothing_of_them_is_kept(s
 
 
 async def test_under_https_the_cookie_goes_nowhere_else(tmp_path: Path) -> None:
-    Store.open(tmp_path / "arena.db").close()
     config = AdminConfig(url="ws://127.0.0.1:1", token_hash=hash_token("t"))
-    with closing(Reader.open(tmp_path / "arena.db")) as reader, served(Site(reader, admin=config)) as url:
+    with open_pages(tmp_path, admin=config) as visitor:
         # the test's own uvicorn believes a proxy on this machine what it says of the scheme
-        encrypted = {"X_Forwarded_Proto": "https", "Origin": url.replace("http:", "https:")}
-        told = await AdminClient(url).sign_in("t", **encrypted)
+        encrypted = {"X_Forwarded_Proto": "https", "Origin": visitor.url.replace("http:", "https:")}
+        told = await AdminClient(visitor.url).sign_in("t", **encrypted)
         assert (told.status, "secure" in told.headers["set-cookie"].lower()) == (303, True)
-        assert (await AdminClient(url).sign_in("t", X_Forwarded_Proto="https")).status == 403
+        assert (await AdminClient(visitor.url).sign_in("t", X_Forwarded_Proto="https")).status == 403
 
 
 async def test_guesses_are_held_up_and_the_right_token_never_is(
@@ -223,15 +219,14 @@ async def test_guesses_are_held_up_and_the_right_token_never_is(
 ) -> None:
     few = WRONG_TOKEN_BACKOFF._replace(free_failures=1, first_wait_s=300.0)
     monkeypatch.setattr("arena.web.admin.access_control.WRONG_TOKEN_BACKOFF", few)
-    Store.open(tmp_path / "arena.db").close()
     config = AdminConfig(url="ws://127.0.0.1:1", token_hash=hash_token("t"))
-    with closing(Reader.open(tmp_path / "arena.db")) as reader, served(Site(reader, admin=config)) as url:
-        told = [await AdminClient(url).sign_in("x") for _ in range(3)]
+    with open_pages(tmp_path, admin=config) as visitor:
+        told = [await AdminClient(visitor.url).sign_in("x") for _ in range(3)]
         assert [one.status for one in told] == [403, 403, 429]
         assert 0 < int(told[-1].headers["retry-after"]) <= 300
         assert "too many wrong tokens from your address" in told[-1].text.lower()
-        assert (await AdminClient(url).sign_in("x", X_Forwarded_For="10.0.0.7")).status == 403
-        assert (await AdminClient(url).sign_in("t")).status == 303
+        assert (await AdminClient(visitor.url).sign_in("x", X_Forwarded_For="10.0.0.7")).status == 403
+        assert (await AdminClient(visitor.url).sign_in("t")).status == 303
 
 
 async def test_no_websites_page_reads_anything_with_a_visitors_cookie(server: AdminServer) -> None:

@@ -41,7 +41,7 @@ from protocol.games import remove_game
 from seasons import finish, result
 from stored_matches import storable
 from timeouts import WITHIN
-from web_client import Answer, Visitor, answer, served
+from web_client import Answer, Visitor, answer, open_pages, served
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +68,17 @@ def brought() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def names(folder: Path, brought: str) -> dict[str, str]:
+def api(folder: Path) -> Iterator[Visitor]:
+    """A visitor of the arena that has these data."""
+    with open_pages(folder) as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def names(api: Visitor, brought: str) -> dict[str, str]:
     """What stands for the names in the examples."""
-    reader = Reader.open(folder / "arena.db")
-    found = reader.read(search_matches, Search(game="nim", bot="perfect")).rows
-    tournament = reader.read(tournaments_page).rows[0].tournament
-    reader.close()
-    match = found[0].match
+    match = api.store.read(search_matches, Search(game="nim", bot="perfect")).rows[0].match
+    tournament = api.store.read(tournaments_page).rows[0].tournament
     return {
         "bot": "perfect",
         "pool": "nim/classic",
@@ -83,16 +87,6 @@ def names(folder: Path, brought: str) -> dict[str, str]:
         "tournament": tournament,
         "brought": brought,
     }
-
-
-@pytest.fixture(scope="module")
-def api(folder: Path) -> Iterator[Visitor]:
-    """A visitor of the arena that has these data."""
-    store, reader = Store.open(folder / "arena.db"), Reader.open(folder / "arena.db")
-    with served(Site(reader)) as url:
-        yield Visitor(url, store)
-    reader.close()
-    store.close()
 
 
 def asked(api: Visitor, address: str, **headers: str) -> Any:
@@ -216,8 +210,10 @@ def test_searching_asks_for_all_that_the_store_can_find() -> None:
     assert set(Search.__struct_fields__) < set(MatchesQuery.__struct_fields__)
 
 
-@pytest.mark.parametrize("query", ["", "bot=ann&", "game=nim&outcome=lost&bot=perfect&", "pool=tictactoe/classic&"])
-@pytest.mark.parametrize("limit", [1, 7, 500])
+@pytest.mark.parametrize(
+    ("query", "limit"),
+    [("", 7), ("bot=ann&", 7), ("game=nim&outcome=lost&bot=perfect&", 1), ("pool=tictactoe/classic&", 1)],
+)
 def test_following_the_cursors_gives_every_match_once_in_order(api: Visitor, query: str, limit: int) -> None:
     whole = [row["match"] for row in asked(api, f"/matches?{query}limit=500")["rows"]]
     found: list[str] = []

@@ -125,11 +125,6 @@ def test_the_list_a_document_a_picture_and_what_is_found_are_pages(visitor: Visi
     assert "<mark>clock</mark>" in visitor.get("/docs?q=clock").text
 
 
-@pytest.mark.parametrize("name", ["nothing", "../pyproject.toml", "%2e%2e/pyproject.toml", "/etc/passwd", "examples"])
-def test_what_is_no_document_is_not_there(visitor: Visitor, name: str) -> None:
-    assert visitor.get(f"/docs/{name}").status == 404
-
-
 def test_only_what_lies_with_the_documents_is_one_of_them(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "README.md").write_text("# R\n\n[code](arena/cli.py) [d](docs/a.md#b)\n")

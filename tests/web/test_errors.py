@@ -32,19 +32,10 @@ def test_what_nobody_foresaw_is_a_sentence_for_people_and_a_line_in_the_log(
     assert line.exc_info is None
 
 
-def test_of_what_is_wrong_a_program_is_told_in_json_and_a_person_on_a_page(visitor: Visitor) -> None:
+def test_of_what_is_wrong_a_program_is_told_in_json(visitor: Visitor) -> None:
     for address in ("/api/v1/nothing", "/api/v2"):
         told = json.loads(visitor.get(address).body)
         assert told == {"error": {"message": f"there is nothing at {address}"}}
-    page = visitor.get("/nothing")
-    assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert "There is nothing at /nothing." in page.text
-    assert '<a href="/">' in page.text
-
-
-def test_a_name_that_cannot_be_shown_is_told_with_escapes(visitor: Visitor) -> None:
-    assert "There is no bot called &#39;\\x1b[0m\\x00&#39;." in visitor.get("/bots/%1b[0m%00").text
-    assert "There is no match \\x1b[0m\\x00 here." in visitor.get("/matches/%1b[0m%00").text
 
 
 def test_a_page_answers_no_method_but_reading(visitor: Visitor) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from starlette.requests import ClientDisconnect
 
 from arena.replay.grading import Grades, grade_match
 from arena.store.result_queries import record_of
-from arena.store.store import Reader, Store
 from arena.web import grading, site
 from arena.web.api import operations
 from arena.web.grader import CACHE_FOLDER, GradeRequest
@@ -34,7 +32,7 @@ from machine.exact.graders import may_need_solving, store_new_tables_in
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load_game
 from referee.record import Record
-from web_client import Visitor, served
+from web_client import Visitor, open_pages
 
 OWN = {"map": board(PAIR).encoded, "max_troops": 3}
 solving = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
@@ -103,12 +101,8 @@ def test_a_table_that_is_solved_for_a_visitor_is_kept_with_those_of_visitors(
 def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
     """Return a visitor of an empty arena that gives no time to solve a map."""
     monkeypatch.setattr(site, "Grading", partial(Grading, GradingTimeouts(solve_timeout_s=0.0)))
-    with (
-        closing(Store.open(tmp_path / "arena.db")) as store,
-        closing(Reader.open(tmp_path / "arena.db")) as reader,
-        served(site.Site(reader)) as url,
-    ):
-        yield Visitor(url, store)
+    with open_pages(tmp_path) as visitor:
+        yield visitor
 
 
 def test_grades_that_take_too_long_are_refused_and_the_file_goes_without_them(hasty: Visitor) -> None:

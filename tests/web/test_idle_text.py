@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from node import copy_page_modules
-from programs import program
-from timeouts import WITHIN
-
-DRIVER = Path(__file__).with_name("idle.mjs")
+IDLE_TEXT = 'async (load, listing) => (await load("pages/idle-text.js")).idleText(listing)'
 FIFTEEN = [{"bot": f"bot{number}"} for number in range(15)]
 HEX = {"match": "m", "game": "hex", "preset": "small"}
 CASES: dict[str, tuple[Any, str, str]] = {
@@ -47,19 +41,8 @@ CASES: dict[str, tuple[Any, str, str]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    """The text for each case. Without Node the test is skipped; in CI it fails."""
-    node = program("node", "nodejs")
-    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
-    lines = "".join(json.dumps(listing) + "\n" for listing, _, _ in CASES.values())
-    command = (node, DRIVER, folder / "pages" / "idle-text.js")
-    done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=WITHIN)
-    assert (done.returncode, done.stderr.decode()) == (0, "")
-    return dict(zip(CASES, map(json.loads, done.stdout.splitlines()), strict=True))
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_an_empty_wall_says_who_is_here_and_why_nothing_is_shown(texts: dict[str, dict[str, str]], case: str) -> None:
-    _, title, told = CASES[case]
-    assert texts[case] == {"title": title, "told": told}
+@pytest.mark.parametrize(("listing", "title", "told"), CASES.values(), ids=CASES)
+def test_an_empty_wall_says_who_is_here_and_why_nothing_is_shown(
+    scripts: Callable[..., Any], listing: Any, title: str, told: str
+) -> None:
+    assert scripts(IDLE_TEXT, listing) == {"title": title, "told": told}

@@ -6,8 +6,6 @@ import itertools
 import json
 import re
 
-import pytest
-
 from arena.commands.leaderboard import leaderboard
 from arena.store.registry import set_people
 from arena.store.result_queries import leaderboard_of
@@ -48,21 +46,12 @@ def test_where_a_season_has_begun_ratings_are_new_and_the_one_before_is_shown_as
     assert '<a href="?season=first" aria-current="page">season first</a>' in page
     assert '<a href="?">season autumn</a>' in page
     assert json.loads(visitor.get("/api/v1/leaderboard/nim/classic?season=first").text) == before
-    answer = visitor.get("/leaderboard/nim/classic?season=spring")
-    assert (answer.status, "There is no season" in answer.text) == (400, True)
 
 
 def test_any_column_sorts_both_ways(visitor: Visitor) -> None:
     season(visitor.store)
     assert bots(visitor.get("/leaderboard?sort=bot&order=asc").text) == ["ann", "bob", "cid", "dan"]
     assert bots(visitor.get("/leaderboard?sort=bot&order=desc").text) == ["dan", "cid", "bob", "ann"]
-
-
-def test_an_order_that_is_none_is_said(visitor: Visitor) -> None:
-    season(visitor.store)
-    answer = visitor.get("/leaderboard?sort=luck")
-    assert answer.status == 400
-    assert "There is no order" in answer.text
 
 
 def test_a_search_finds_parts_of_names_in_any_case(visitor: Visitor) -> None:
@@ -91,15 +80,6 @@ def test_a_game_has_the_leaderboards_of_its_presets(visitor: Visitor) -> None:
     assert 'href="/leaderboard/nim/classic" aria-current="page">Classic</a>' in page
 
 
-@pytest.mark.parametrize("address", ["/leaderboard/chess", "/leaderboard/nim/none", "/leaderboard?after=zzz"])
-def test_what_is_none_is_said_in_a_sentence(visitor: Visitor, address: str) -> None:
-    season(visitor.store)
-    answer = visitor.get(address)
-    assert answer.status in (400, 404)
-    assert "Traceback" not in answer.text
-    assert "<h1>" in answer.text
-
-
 def test_the_leaderboard_of_no_game_says_which_one_it_shows_and_so_what_it_renews(visitor: Visitor) -> None:
     finish(visitor.store, result("m1", pool="tictactoe/classic"))
     shown = visitor.get("/leaderboard").text
@@ -113,15 +93,6 @@ def test_a_game_that_nobody_played_is_no_error(visitor: Visitor) -> None:
     answer = visitor.get("/leaderboard/grundy")
     assert answer.status == 200
     assert "No rated matches of Grundy’s game yet" in answer.text
-
-
-def test_what_a_stranger_wrote_stays_text(visitor: Visitor) -> None:
-    evil = "<img src=x onerror=alert(1)>"
-    finish(visitor.store, result("m1", (evil, "bob"), version=evil))
-    for address in ("/", "/leaderboard", "/leaderboard?search=%3Cimg", "/leaderboard?search=%22%3E%3Cscript%3E"):
-        page = visitor.get(address).text
-        assert "<img" not in page
-        assert "<script>" not in page
 
 
 def dilemma(visitor: Visitor) -> None:

@@ -15,15 +15,14 @@ import pytest
 
 from arena.store.annulment import annul_matches
 from arena.store.result_queries import result_of
-from arena.store.store import Reader, Store
+from arena.store.store import Reader
 from arena.store.thinning import remove_records_of
 from arena.web.bundle import modules_to_preload
 from arena.web.formatting import result_sentence
 from arena.web.room_files import script_paths
-from arena.web.site import Site
 from library import ANN, PERFECT, Library
 from protocol.games import game_names
-from web_client import Visitor, served
+from web_client import Visitor, open_pages
 
 
 def test_a_page_says_without_scripts_who_played_and_how_it_ended(visitor: Visitor) -> None:
@@ -76,20 +75,8 @@ def test_grades_are_asked_for_as_somebody_can_give_them(
     assert re.findall(' data-graded="[a-z]*"', page) == ([said] if said else [])
 
 
-@pytest.mark.parametrize("name", ["nothing", "No-Match", "a" * 41])
-def test_a_match_that_is_not_there_is_told_in_a_sentence(visitor: Visitor, name: str) -> None:
-    told = visitor.get(f"/matches/{name}")
-    assert told.status == 404
-    assert f"There is no match {name}" in told.text
-
-
 def test_a_match_that_may_be_under_way_is_looked_for_by_the_page(tmp_path: Path) -> None:
-    with (
-        closing(Store.open(tmp_path / "arena.db")) as store,
-        closing(Reader.open(tmp_path / "arena.db")) as reader,
-        served(Site(reader, socket="8765")) as url,
-    ):
-        visitor = Visitor(url, store)
+    with open_pages(tmp_path, socket="8765") as visitor:
         assert 'data-match="soon"' in visitor.get("/matches/soon").text
         assert visitor.get("/matches/No-Match").status == 404
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from arena.store.store import Reader, Store
 from arena.web.room_files import describe_games, list_room_files, picture_of, room_folders, style_sheets
-from arena.web.site import Site, static_file, static_version
+from arena.web.site import static_file, static_version
 from protocol.games import game_class, game_names, game_spec
-from web_client import Visitor, answer, served
+from web_client import Visitor, open_pages
 
 FILES = dict(list_room_files())
 MEDIA_TYPES = {".js": ("text/javascript", "application/javascript"), ".css": "text/css", ".svg": "image/svg+xml"}
@@ -50,12 +48,11 @@ def test_a_file_of_another_kind_is_not_served_from_the_folder_web(
     for name in ("board.js", *names):
         (tmp_path / name).write_text("1")
     (tmp_path.parent / "outside.js").write_text("1")
-    Store.open(tmp_path / "arena.db").close()
-    with closing(Reader.open(tmp_path / "arena.db")) as reader, served(Site(reader)) as url:
-        static = f"{url}/static/{static_version()}/games/mine"
-        assert answer(f"{static}/board.js").status == 200
+    with open_pages(tmp_path) as visitor:
+        static = f"/static/{static_version()}/games/mine"
+        assert visitor.get(f"{static}/board.js").status == 200
         for name in (*names, "../outside.js", "%2e%2e/outside.js", "arena.db"):
-            assert answer(f"{static}/{name}").status == 404, name
+            assert visitor.get(f"{static}/{name}").status == 404, name
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.endswith(".js")])

@@ -40,9 +40,3 @@ def test_links_to_other_documents_lead_to_their_pages(visitor: Visitor) -> None:
     assert 'href="/docs/maps"' in text
     assert 'href="/docs/protocol#the-deal-of-the-campaign"' in text
     assert ".md" not in re.sub(r">[^<]*<", "", text)
-
-
-def test_a_game_that_is_not_there_has_no_rules(visitor: Visitor) -> None:
-    told = visitor.get("/rules/chess")
-    assert told.status == 404
-    assert "There is no game chess: one of nim" in told.text

@@ -195,13 +195,6 @@ def test_it_tells_no_command_lines(visitor: Visitor, tournament: str) -> None:
     assert "secret" not in visitor.get(f"/tournaments/{tournament}").text
 
 
-def test_a_tournament_that_is_none_is_said(visitor: Visitor) -> None:
-    answer = visitor.get("/tournaments/t0")
-    assert answer.status == 404
-    assert "There is no tournament &#39;t0&#39;" in answer.text
-    assert visitor.get("/tournaments?after=zzz").status == 400
-
-
 def test_where_payoffs_are_the_result_the_table_and_the_winner_are_by_them(visitor: Visitor) -> None:
     arguments = {**ARGUMENTS, "game": "dilemma", "config": {"preset": "axelrod"}, "bots": ["tft", "grim", "nasty"]}
     name = visitor.store.write(open_tournament, json.encode(arguments, order="sorted").decode(), "7")[0]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,15 +13,21 @@ import pytest
 from arena.replay.match_document import make_document
 from golden import make
 from golden.make import Golden
-from node import answering, copy_page_modules
-from programs import program
 from protocol.games import load_game
 from protocol.messages import Event
 from referee import record_reader
 
 Map = dict[str, Any]
 Viewing = Callable[[Map, int | str], Map]
-DRIVER = Path(__file__).with_name("views.mjs")
+SEE = """async (load, document, eye) => {
+  const { loadBoards } = await load("board/index.js");
+  const { MatchDocument } = await load("viewer/document.js");
+  await loadBoards(document.header.game);
+  const match = new MatchDocument(document);
+  match.see(eye);
+  const { isHidden, start, plies, strikes, record } = match;
+  return { isHidden, start, plies, strikes, record };
+}"""
 EYES: list[tuple[int | str, int | None]] = [(0, 0), (1, 1), ("spectators", None)]
 HIDDEN = {
     "noisy": Golden("dilemma", {"rounds": 20, "noise": "0.3"}),
@@ -31,13 +37,10 @@ HIDDEN = {
 OPEN = {"dilemma": Golden("dilemma", {"preset": "prison", "rounds": 5}), "nim": Golden("nim", {})}
 
 
-@pytest.fixture(scope="module")
-def viewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewing]:
-    """A match as somebody saw it. Without Node the test is skipped; in CI it fails."""
-    node = program("node", "nodejs")
-    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
-    with answering(node, DRIVER, folder) as ask:
-        yield lambda match, eye: ask(json.dumps([match, eye]).encode())
+@pytest.fixture
+def viewed(scripts: Callable[..., Any]) -> Viewing:
+    """A match as somebody saw it."""
+    return partial(scripts, SEE)
 
 
 def made(name: str, golden: Golden) -> Map:

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
 import pytest
 
 from arena.lobby.policy import LobbyPolicy
+from arena.web.pages import taking_part
 from arena.web.pages.taking_part import MAX_OFFERED_SEATS, list_offers
 from games.nim.rules import Nim
-from node import copy_page_modules
-from programs import program
 from protocol.display_names import PLAIN_LETTERS, nearest_bot_name
 from protocol.games import game_names, load_game
 from protocol.games.spec import GameSpec
 from registered_games import registered
-from timeouts import WITHIN
 
 Map = dict[str, Any]
 Ask = Callable[..., Any]
-DRIVER = Path(__file__).with_name("who_plays.mjs")
+CALL = """async (load, name, ...values) => {
+  const found = { ...(await load("play/who-plays.js")), ...(await load("identity.js")) }[name];
+  return typeof found === "function" ? found(...values) : found;
+}"""
 GAMES = json.loads(msgspec.json.encode(list_offers()))
 DUEL: Map = {"game": "risk-duel", "preset": "south-america", "seats": 2}
 WORLD: Map = {"game": "risk-campaign", "preset": "world-3", "seats": 3}
@@ -52,24 +52,10 @@ class Crowd(Nim):
             raise AssertionError(f"the page asks for {self.asked[-1]} seats")
 
 
-@pytest.fixture(scope="module")
-def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
-    """Call a function of the module, in one process. Without Node the tests are skipped; in CI they fail."""
-    node = program("node", "nodejs")
-    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
-    with subprocess.Popen((node, DRIVER, folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        stdin, stdout = process.stdin, process.stdout
-        assert stdin is not None
-        assert stdout is not None
-
-        def call(name: str, *values: Any) -> Any:
-            stdin.write(json.dumps([name, *values]) + "\n")
-            stdin.flush()
-            return json.loads(stdout.readline())
-
-        yield call
-        stdin.close()
-        assert process.wait(WITHIN) == 0
+@pytest.fixture
+def ask(scripts: Callable[..., Any]) -> Ask:
+    """Call a function of the choice of opponents, or of names, by its name."""
+    return partial(scripts, CALL)
 
 
 def how(ask: Ask, bot: Map, wish: Map, *, matches: Any = (), is_rated: bool = False) -> str | None:
@@ -208,22 +194,20 @@ def test_seats_are_offered_up_to_the_most_that_a_game_has_and_no_number_is_tried
     assert [preset.seats for preset in campaign.presets] == [[2, 3, 4, 5, 6]] * len(campaign.presets)
 
 
-@pytest.mark.parametrize(("most", "last"), [(6, 6), (sys.maxsize, 16)])
-def test_seats_are_counted_no_further_than_a_game_or_a_page_has_them_whatever_its_rules_accept(
-    monkeypatch: pytest.MonkeyPatch, most: int, last: int
+def test_a_game_is_offered_while_it_is_registered_with_no_more_seats_than_it_or_the_page_has(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Crowd, "max_seats", most)
-    monkeypatch.setattr(Crowd, "asked", [])
-    with registered(GameSpec(Crowd.name, "games.nim", f"{__name__}:Crowd")):
-        found = {one.game: one.presets[0].seats for one in list_offers()}
-    assert found["crowd"] == list(range(2, last + 1))
-    assert max(Crowd.asked) == last
-
-
-def test_a_game_is_offered_while_it_is_registered() -> None:
     before = list_offers()
     with registered(GameSpec(Crowd.name, "games.nim", f"{__name__}:Crowd")):
         assert [one.game for one in list_offers()] == [*(one.game for one in before), "crowd"]
+        monkeypatch.setattr(taking_part, "playable_game_names", lambda: ["crowd"])
+        for most, last in ((6, 6), (sys.maxsize, 16)):
+            monkeypatch.setattr(Crowd, "max_seats", most)
+            monkeypatch.setattr(Crowd, "asked", [])
+            list_offers.cache_clear()
+            assert list_offers()[0].presets[0].seats == list(range(2, last + 1))
+            assert max(Crowd.asked) == last
+    monkeypatch.undo()
     assert list_offers() == before
 
 

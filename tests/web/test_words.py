@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from node import answering, copy_page_modules
-from programs import program
 from protocol.games import load_game
 
 Map = dict[str, Any]
-DRIVER = Path(__file__).with_name("words.mjs")
+CALL = """async (load, game, method, ...values) => {
+  const { boardClass, loadBoards } = await load("board/index.js");
+  const { endingInWords } = await load("board/ending-text.js");
+  await loadBoards(game);
+  if (method === "ending") return endingInWords({ game, ...values[0] }).why;
+  const Board = boardClass(game);
+  return (method in Board ? Board : Board.prototype)[method](...values);
+}"""
 SEATS = [{"bot": "ann"}, {"bot": "bob"}]
 ROUND: Map = {"ply": 0, "seat": -1, "moves": [{"choose": 0}, {"choose": 1}], "result": {"payoffs": [0, 5]}}
 MOVES: list[tuple[str, Map, str]] = [
@@ -67,13 +71,10 @@ EXAMPLES: list[tuple[str, Map, Map]] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    """Return a function that asks for words. Without Node the tests are skipped; in CI they fail."""
-    node = program("node", "nodejs")
-    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
-    with answering(node, DRIVER, folder) as ask:
-        yield lambda *call: ask(json.dumps(call).encode())
+@pytest.fixture
+def words(scripts: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that asks a game for words: its name, a method of its board, and what that takes."""
+    return partial(scripts, CALL)
 
 
 def config_of(game: str) -> Map:
