@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +51,27 @@ class Case(NamedTuple):
     examine: Callable[[Harness], Awaitable[Finding]]
 
 
+CASES: list[Case] = []
+"""All cases of the doctor, in the order in which they are run."""
+RECONNECT_SECTION, ERRORS_SECTION = "losing-and-regaining-the-connection", "errors-and-closing"
+"""Anchors of sections of docs/protocol.md that several cases refer to: `RECONNECT_SECTION` on lost connections,
+`ERRORS_SECTION` on errors.
+"""
+RECONNECT_TEXT = "reconnect with the same hello and token, and "
+"""The beginning of the text that describes the expected reaction to the loss of a connection."""
+
 Change = Callable[[Message], Iterable[Message]]
+Check = Callable[[Harness], Awaitable[Finding]]
+
+
+def _case(name: str, done: str, should: str, see: str) -> Callable[[Check], Check]:
+    """Add a case to `CASES`, with the decorated function as its check."""
+
+    def add(check: Check) -> Check:
+        CASES.append(Case(name, done, should, see, check))
+        return check
+
+    return add
 
 
 def _change_first(kind: str, act: Callable[[Message], Sequence[Message]]) -> Change:
@@ -71,6 +90,7 @@ def _change_first(kind: str, act: Callable[[Message], Sequence[Message]]) -> Cha
     return change
 
 
+@_case("match", "a match", "send ready, and answer each turn with a legal move", "a-match")
 async def _check_match(harness: Harness) -> Finding:
     mark = harness.mark
     match = await harness.start_match()
@@ -81,6 +101,7 @@ async def _check_match(harness: Harness) -> Finding:
     return Finding(PASSED_VERDICT, f"sent ready, and moved within {harness.slowest_move:.2f} s")
 
 
+@_case("next", "the end of a match", "seek the next one, wait for one, or exit", "finding-a-match")
 async def _check_next_match(harness: Harness) -> Finding:
     match = await harness.start_match()
     for opponent in harness.opponents:
@@ -111,6 +132,7 @@ async def _check_next_match(harness: Harness) -> Finding:
     )
 
 
+@_case("unknown", "unknown fields and messages", "ignore them", "connection")
 async def _check_unknown_fields(harness: Harness) -> Finding:
     def add(message: Message) -> Sequence[Message]:
         news = {"type": "weather", "sky": ["clear", 21.5], "match": message.get("match")}
@@ -123,6 +145,7 @@ async def _check_unknown_fields(harness: Harness) -> Finding:
     return Finding(PASSED_VERDICT, "ignored them, and moved")
 
 
+@_case("twice", "a repeated turn", "answer once, or repeat the same answer, and play on", RECONNECT_SECTION)
 async def _check_repeated_turn(harness: Harness) -> Finding:
     mark = harness.mark
     harness.websocket_proxy.from_arena = _change_first("turn", lambda turn: [turn, turn])
@@ -137,151 +160,7 @@ async def _check_repeated_turn(harness: Harness) -> Finding:
     return Finding(PASSED_VERDICT, "answered it once" if len(answers) == 1 else "repeated its answer")
 
 
-async def _check_delays(delays: dict[str, float], harness: Harness) -> Finding:
-    mark = harness.mark
-    harness.websocket_proxy.delays = delays
-    await harness.expect_moves(await harness.start_match(), mark)
-    return Finding(PASSED_VERDICT, "waited, sent ready, and moved")
-
-
-async def _check_cut_in_turn(harness: Harness) -> Finding:
-    harness.websocket_proxy.from_arena = _change_first("turn", harness.cut_connections)
-    return await _expect_return_to_turn(harness)
-
-
-async def _check_cut_at_move(harness: Harness) -> Finding:
-    harness.websocket_proxy.from_bot = _change_first("move", harness.cut_connections)
-    return await _expect_return_to_turn(harness)
-
-
-async def _expect_return_to_turn(harness: Harness) -> Finding:
-    match = await harness.start_match()
-    line = harness.websocket_proxy.connection
-    seen = harness.websocket_proxy.messages
-    mark = harness.mark if line is None else next(i for i, it in enumerate(seen) if it.connection == line.number)
-    closed = await harness.websocket_proxy.until(
-        lambda: harness.find_message("closed", by=FROM_PROXY, since=mark), harness.timeouts.move_timeout_s
-    )
-    if closed is None:
-        raise CaseFailed(f"did not move within {harness.timeouts.move_timeout_s:g} s of its turn")
-    since = seen.index(closed)
-    back = await harness.expect_return(since)
-    await harness.expect_moves(match, since)
-    return Finding(PASSED_VERDICT, f"reconnected after {back:.1f} s with the same hello, and moved")
-
-
-async def _check_cut_before_ready(harness: Harness) -> Finding:
-    started: list[Message] = []
-
-    def cut(start: Message) -> Sequence[Message]:
-        started.append(start)
-        return harness.cut_connections(start)
-
-    harness.websocket_proxy.from_arena = _change_first("start", cut)
-    await harness.ensure_welcomed()
-    mark = harness.mark
-    await harness.seek_match()
-    back = await harness.expect_return(mark)
-    await harness.expect_ready(started[0]["match"], mark)
-    await harness.expect_moves(started[0]["match"], mark)
-    return Finding(PASSED_VERDICT, f"reconnected after {back:.1f} s, sent ready, and moved")
-
-
-async def _start_waiting(harness: Harness) -> tuple[str, int]:
-    """Start a match in which the opponent does not answer its turn, and wait until the bot has made its move.
-
-    Return the match's id, and the number of messages that were recorded up to that move.
-    """
-    harness.hold_turns()
-    begun = harness.mark
-    match = await harness.start_match()
-    await harness.wait_for_opponent_turn(match)
-    if harness.is_simultaneous(match):
-        await harness.expect_move(match, begun)
-    return match, harness.mark
-
-
-async def _expect_return(harness: Harness, match: str, since: int, within: float | None = None) -> float:
-    """Check that the bot reconnects, and moves after the opponent's move. Return the seconds until it reconnected."""
-    back = await harness.expect_return(since, within)
-    await harness.wait_for_opponent_turn(match)
-    for opponent in harness.opponents:
-        opponent.perform(opponent.protocol.release_turns())
-    await harness.expect_moves(match, since)
-    return back
-
-
-async def _check_cut_in_other_turn(harness: Harness) -> Finding:
-    match, mark = await _start_waiting(harness)
-    harness.tcp_proxy.cut()
-    back = await _expect_return(harness, match, mark)
-    return Finding(PASSED_VERDICT, f"reconnected after {back:.1f} s with the same hello, and moved on its turn")
-
-
-async def _check_half_open(harness: Harness) -> Finding:
-    match, mark = await _start_waiting(harness)
-    harness.fall_silent()
-    try:
-        back = await _expect_return(harness, match, mark, harness.timeouts.silence_timeout_s)
-    except CaseFailed:
-        if harness.find_message("hello", since=mark) or harness.bot.exit_description:
-            raise
-        harness.tcp_proxy.cut()
-        await _expect_return(harness, match, mark)
-        return Finding(
-            WARNING_VERDICT,
-            f"did not notice it within {harness.timeouts.silence_timeout_s:g} s, and reconnected only when it was "
-            "closed",
-        )
-    return Finding(PASSED_VERDICT, f"noticed it, reconnected after {back:.1f} s, and moved on its turn")
-
-
-async def _check_restart(harness: Harness) -> Finding:
-    match, mark = await _start_waiting(harness)
-    for opponent in harness.opponents:
-        opponent.protocol.held_turns.clear()
-    await harness.server.stop()
-    await harness.server.start()
-    back = await _expect_return(harness, match, mark)
-    return Finding(PASSED_VERDICT, f"reconnected {back:.1f} s after the restart, and played on")
-
-
-async def _check_hang_up(harness: Harness) -> Finding:
-    match, mark = await _start_waiting(harness)
-    before = harness.tcp_proxy.closed_connections
-    harness.tcp_proxy.closes_new_connections = True
-    return await _expect_backoff(harness, match, mark, lambda: harness.tcp_proxy.closed_connections - before)
-
-
-async def _check_full_arena(harness: Harness) -> Finding:
-    match, mark = await _start_waiting(harness)
-    harness.websocket_proxy.closes_with = TOO_MANY_CONNECTIONS
-    return await _expect_backoff(
-        harness, match, mark, lambda: len([*harness.find_messages("opened", by=FROM_PROXY, since=mark)])
-    )
-
-
-async def _expect_backoff(harness: Harness, match: str, mark: int, attempts: Callable[[], int]) -> Finding:
-    """Cut a bot's connection, let its attempts to connect fail for `OUTAGE_S` seconds, and judge how often it tries.
-
-    `attempts` returns the number of attempts that the bot has made so far.
-    """
-    harness.tcp_proxy.cut()
-    begun = time.monotonic()
-    await harness.websocket_proxy.until(lambda: harness.bot.exit_description, OUTAGE_S)
-    while (
-        attempts() < 2
-        and harness.bot.exit_description is None
-        and time.monotonic() - begun < harness.timeouts.return_timeout_s
-    ):
-        await harness.websocket_proxy.until(lambda: harness.bot.exit_description, 0.1)
-    count, seconds = attempts(), time.monotonic() - begun
-    harness.tcp_proxy.closes_new_connections, harness.websocket_proxy.closes_with = False, None
-    back = await _expect_return(harness, match, mark)
-    verdict = WARNING_VERDICT if count > MAX_ATTEMPTS_PER_SECOND * seconds else PASSED_VERDICT
-    return Finding(verdict, f"tried {count} times in {seconds:.0f} s, and reconnected {back:.1f} s after the fault")
-
-
+@_case("rejected", "a rejected move", "send another move for the same ply", "rejected")
 async def _check_rejected_move(harness: Harness) -> Finding:
     def reject(move: Message) -> Sequence[Message]:
         rejected = {
@@ -327,6 +206,192 @@ async def _check_rejected_move(harness: Harness) -> Finding:
     return Finding(PASSED_VERDICT, "moved again")
 
 
+@_case("late", "messages 1.5 s late", "wait for them", "clocks")
+async def _check_late_messages(harness: Harness) -> Finding:
+    return await _expect_patience(harness, start=1.5, turn=1.5)
+
+
+@_case("slow", "a start 3 s late, turns 5 s late", "wait for them", "clocks")
+async def _check_slow_messages(harness: Harness) -> Finding:
+    return await _expect_patience(harness, start=3.0, turn=5.0)
+
+
+async def _expect_patience(harness: Harness, **delays: float) -> Finding:
+    mark = harness.mark
+    harness.websocket_proxy.delays = delays
+    await harness.expect_moves(await harness.start_match(), mark)
+    return Finding(PASSED_VERDICT, "waited, sent ready, and moved")
+
+
+@_case(
+    "cut-turn",
+    "a connection lost on its turn",
+    f"{RECONNECT_TEXT}answer the turn that is sent again",
+    RECONNECT_SECTION,
+)
+async def _check_cut_in_turn(harness: Harness) -> Finding:
+    harness.websocket_proxy.from_arena = _change_first("turn", harness.cut_connections)
+    return await _expect_return_to_turn(harness)
+
+
+@_case(
+    "cut-move",
+    "a connection lost while it sends a move",
+    f"{RECONNECT_TEXT}answer the turn that is sent again",
+    RECONNECT_SECTION,
+)
+async def _check_cut_at_move(harness: Harness) -> Finding:
+    harness.websocket_proxy.from_bot = _change_first("move", harness.cut_connections)
+    return await _expect_return_to_turn(harness)
+
+
+async def _expect_return_to_turn(harness: Harness) -> Finding:
+    match = await harness.start_match()
+    line = harness.websocket_proxy.connection
+    seen = harness.websocket_proxy.messages
+    mark = harness.mark if line is None else next(i for i, it in enumerate(seen) if it.connection == line.number)
+    closed = await harness.websocket_proxy.until(
+        lambda: harness.find_message("closed", by=FROM_PROXY, since=mark), harness.timeouts.move_timeout_s
+    )
+    if closed is None:
+        raise CaseFailed(f"did not move within {harness.timeouts.move_timeout_s:g} s of its turn")
+    since = seen.index(closed)
+    back = await harness.expect_return(since)
+    await harness.expect_moves(match, since)
+    return Finding(PASSED_VERDICT, f"reconnected after {back:.1f} s with the same hello, and moved")
+
+
+async def _start_waiting(harness: Harness) -> tuple[str, int]:
+    """Start a match in which the opponent does not answer its turn, and wait until the bot has made its move.
+
+    Return the match's id, and the number of messages that were recorded up to that move.
+    """
+    harness.hold_turns()
+    begun = harness.mark
+    match = await harness.start_match()
+    await harness.wait_for_opponent_turn(match)
+    if harness.is_simultaneous(match):
+        await harness.expect_move(match, begun)
+    return match, harness.mark
+
+
+async def _expect_return(harness: Harness, match: str, since: int, within: float | None = None) -> float:
+    """Check that the bot reconnects, and moves after the opponent's move. Return the seconds until it reconnected."""
+    back = await harness.expect_return(since, within)
+    await harness.wait_for_opponent_turn(match)
+    for opponent in harness.opponents:
+        opponent.perform(opponent.protocol.release_turns())
+    await harness.expect_moves(match, since)
+    return back
+
+
+@_case("cut-other", "a connection lost on the opponent's turn", f"{RECONNECT_TEXT}play on", RECONNECT_SECTION)
+async def _check_cut_in_other_turn(harness: Harness) -> Finding:
+    match, mark = await _start_waiting(harness)
+    harness.tcp_proxy.cut()
+    back = await _expect_return(harness, match, mark)
+    return Finding(PASSED_VERDICT, f"reconnected after {back:.1f} s with the same hello, and moved on its turn")
+
+
+@_case("cut-ready", "a connection lost before it sends ready", f"{RECONNECT_TEXT}send ready", RECONNECT_SECTION)
+async def _check_cut_before_ready(harness: Harness) -> Finding:
+    started: list[Message] = []
+
+    def cut(start: Message) -> Sequence[Message]:
+        started.append(start)
+        return harness.cut_connections(start)
+
+    harness.websocket_proxy.from_arena = _change_first("start", cut)
+    await harness.ensure_welcomed()
+    mark = harness.mark
+    await harness.seek_match()
+    back = await harness.expect_return(mark)
+    await harness.expect_ready(started[0]["match"], mark)
+    await harness.expect_moves(started[0]["match"], mark)
+    return Finding(PASSED_VERDICT, f"reconnected after {back:.1f} s, sent ready, and moved")
+
+
+@_case("restart", "an arena restart (1012)", f"{RECONNECT_TEXT}play on", RECONNECT_SECTION)
+async def _check_restart(harness: Harness) -> Finding:
+    match, mark = await _start_waiting(harness)
+    for opponent in harness.opponents:
+        opponent.protocol.held_turns.clear()
+    await harness.server.stop()
+    await harness.server.start()
+    back = await _expect_return(harness, match, mark)
+    return Finding(PASSED_VERDICT, f"reconnected {back:.1f} s after the restart, and played on")
+
+
+@_case(
+    "hang-up",
+    "a server that accepts connections and closes them",
+    "retry, and wait longer each time",
+    RECONNECT_SECTION,
+)
+async def _check_hang_up(harness: Harness) -> Finding:
+    match, mark = await _start_waiting(harness)
+    before = harness.tcp_proxy.closed_connections
+    harness.tcp_proxy.closes_new_connections = True
+    return await _expect_backoff(harness, match, mark, lambda: harness.tcp_proxy.closed_connections - before)
+
+
+@_case("full", "a full arena (4004)", "retry, and wait longer each time", ERRORS_SECTION)
+async def _check_full_arena(harness: Harness) -> Finding:
+    match, mark = await _start_waiting(harness)
+    harness.websocket_proxy.closes_with = TOO_MANY_CONNECTIONS
+    return await _expect_backoff(
+        harness, match, mark, lambda: len([*harness.find_messages("opened", by=FROM_PROXY, since=mark)])
+    )
+
+
+@_case(
+    "half-open",
+    "a connection that falls silent",
+    "notice it within {silence_timeout_s:g} s, and reconnect",
+    RECONNECT_SECTION,
+)
+async def _check_half_open(harness: Harness) -> Finding:
+    match, mark = await _start_waiting(harness)
+    harness.fall_silent()
+    try:
+        back = await _expect_return(harness, match, mark, harness.timeouts.silence_timeout_s)
+    except CaseFailed:
+        if harness.find_message("hello", since=mark) or harness.bot.exit_description:
+            raise
+        harness.tcp_proxy.cut()
+        await _expect_return(harness, match, mark)
+        return Finding(
+            WARNING_VERDICT,
+            f"did not notice it within {harness.timeouts.silence_timeout_s:g} s, and reconnected only when it was "
+            "closed",
+        )
+    return Finding(PASSED_VERDICT, f"noticed it, reconnected after {back:.1f} s, and moved on its turn")
+
+
+async def _expect_backoff(harness: Harness, match: str, mark: int, attempts: Callable[[], int]) -> Finding:
+    """Cut a bot's connection, let its attempts to connect fail for `OUTAGE_S` seconds, and judge how often it tries.
+
+    `attempts` returns the number of attempts that the bot has made so far.
+    """
+    harness.tcp_proxy.cut()
+    begun = time.monotonic()
+    await harness.websocket_proxy.until(lambda: harness.bot.exit_description, OUTAGE_S)
+    while (
+        attempts() < 2
+        and harness.bot.exit_description is None
+        and time.monotonic() - begun < harness.timeouts.return_timeout_s
+    ):
+        await harness.websocket_proxy.until(lambda: harness.bot.exit_description, 0.1)
+    count, seconds = attempts(), time.monotonic() - begun
+    harness.tcp_proxy.closes_new_connections, harness.websocket_proxy.closes_with = False, None
+    back = await _expect_return(harness, match, mark)
+    verdict = WARNING_VERDICT if count > MAX_ATTEMPTS_PER_SECOND * seconds else PASSED_VERDICT
+    return Finding(verdict, f"tried {count} times in {seconds:.0f} s, and reconnected {back:.1f} s after the fault")
+
+
+@_case(
+    "pings", "pings during all cases", "answer within {prompt_pong_timeout_s:g} s, even while it thinks", "connection"
+)
 async def _check_pings(harness: Harness) -> Finding:
     await harness.ensure_welcomed()
     did = f"answered every ping within {harness.websocket_proxy.slowest_pong:.2f} s"
@@ -340,6 +405,7 @@ async def _check_pings(harness: Harness) -> Finding:
     )
 
 
+@_case("superseded", "replacement by another connection (4003)", "stop", ERRORS_SECTION)
 async def _check_superseded(harness: Harness) -> Finding:
     await harness.ensure_welcomed()
     mark = harness.mark
@@ -354,96 +420,6 @@ async def _check_superseded(harness: Harness) -> Finding:
     if did == "back":
         raise CaseFailed("reconnected: two bots that do this replace each other forever")
     return Finding(PASSED_VERDICT, "did not reconnect" if did is None else f"stopped: its process {did}")
-
-
-RECONNECT_SECTION, ERRORS_SECTION = "losing-and-regaining-the-connection", "errors-and-closing"
-"""Anchors of sections of docs/protocol.md that several cases refer to: `RECONNECT_SECTION` on lost connections,
-`ERRORS_SECTION` on errors.
-"""
-RECONNECT_TEXT = "reconnect with the same hello and token, and "
-"""The beginning of the text that describes the expected reaction to the loss of a connection."""
-CASES = (
-    Case("match", "a match", "send ready, and answer each turn with a legal move", "a-match", _check_match),
-    Case(
-        "next", "the end of a match", "seek the next one, wait for one, or exit", "finding-a-match", _check_next_match
-    ),
-    Case("unknown", "unknown fields and messages", "ignore them", "connection", _check_unknown_fields),
-    Case(
-        "twice",
-        "a repeated turn",
-        "answer once, or repeat the same answer, and play on",
-        RECONNECT_SECTION,
-        _check_repeated_turn,
-    ),
-    Case("rejected", "a rejected move", "send another move for the same ply", "rejected", _check_rejected_move),
-    Case(
-        "late",
-        "messages 1.5 s late",
-        "wait for them",
-        "clocks",
-        partial(_check_delays, {"start": 1.5, "turn": 1.5}),
-    ),
-    Case(
-        "slow",
-        "a start 3 s late, turns 5 s late",
-        "wait for them",
-        "clocks",
-        partial(_check_delays, {"start": 3.0, "turn": 5.0}),
-    ),
-    Case(
-        "cut-turn",
-        "a connection lost on its turn",
-        f"{RECONNECT_TEXT}answer the turn that is sent again",
-        RECONNECT_SECTION,
-        _check_cut_in_turn,
-    ),
-    Case(
-        "cut-move",
-        "a connection lost while it sends a move",
-        f"{RECONNECT_TEXT}answer the turn that is sent again",
-        RECONNECT_SECTION,
-        _check_cut_at_move,
-    ),
-    Case(
-        "cut-other",
-        "a connection lost on the opponent's turn",
-        f"{RECONNECT_TEXT}play on",
-        RECONNECT_SECTION,
-        _check_cut_in_other_turn,
-    ),
-    Case(
-        "cut-ready",
-        "a connection lost before it sends ready",
-        f"{RECONNECT_TEXT}send ready",
-        RECONNECT_SECTION,
-        _check_cut_before_ready,
-    ),
-    Case("restart", "an arena restart (1012)", f"{RECONNECT_TEXT}play on", RECONNECT_SECTION, _check_restart),
-    Case(
-        "hang-up",
-        "a server that accepts connections and closes them",
-        "retry, and wait longer each time",
-        RECONNECT_SECTION,
-        _check_hang_up,
-    ),
-    Case("full", "a full arena (4004)", "retry, and wait longer each time", ERRORS_SECTION, _check_full_arena),
-    Case(
-        "half-open",
-        "a connection that falls silent",
-        "notice it within {silence_timeout_s:g} s, and reconnect",
-        RECONNECT_SECTION,
-        _check_half_open,
-    ),
-    Case(
-        "pings",
-        "pings during all cases",
-        "answer within {prompt_pong_timeout_s:g} s, even while it thinks",
-        "connection",
-        _check_pings,
-    ),
-    Case("superseded", "replacement by another connection (4003)", "stop", ERRORS_SECTION, _check_superseded),
-)
-"""All cases of the doctor, in the order in which they are run."""
 
 
 class ExaminedCase(NamedTuple):
