@@ -95,6 +95,8 @@ _DELETE_OLD_INCIDENTS = f"""DELETE FROM incidents WHERE bot = :bot AND id NOT IN
 """The statement that deletes the incidents of a bot beyond `MAX_INCIDENTS`."""
 _DELETE_INCIDENTS = "DELETE FROM incidents WHERE bot = :bot"
 """The statement that deletes all incidents of a bot."""
+_DELETE_BOT_VERSIONS = "DELETE FROM bot_versions WHERE bot = :bot"
+"""The statement that deletes all versions of a hosted bot."""
 _DELETE_FAILURES = """DELETE FROM failures WHERE EXISTS (
     SELECT 1 FROM seats WHERE seats.match = failures.match AND seats.seat = failures.seat AND seats.bot = :bot
 )"""
@@ -165,8 +167,9 @@ def register_bot(
     registered = execute(connection, _REGISTER, words).scalar()
     if registered is None:
         raise NameInUse(f"a bot is called {name} already")
-    # Incidents of an earlier bot with this name do not belong to the new one.
+    # Incidents and programs of an earlier bot with this name do not belong to the new one.
     execute(connection, _DELETE_INCIDENTS, {"bot": registered})
+    execute(connection, _DELETE_BOT_VERSIONS, {"bot": registered})
 
 
 def register_newcomer(
@@ -311,6 +314,7 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     rename_in_actions(connection, name, placeholder)
     execute(connection, _DELETE_INCIDENTS, {"bot": number})
     execute(connection, _DELETE_FAILURES, {"bot": number})
+    execute(connection, _DELETE_BOT_VERSIONS, {"bot": number})
     return placeholder
 
 
