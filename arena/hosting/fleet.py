@@ -1,4 +1,4 @@
-"""Which runner runs which hosted bot, and which checks a version: events in, effects out.
+"""Assigns hosted bots and checks of versions to runners: events in, effects out.
 
 A runner has slots, and each bot that it runs takes one. A check takes none, but a runner does one at a time, so that
 new versions are checked even when all slots are taken. The caller says what time it is, and feeds a `Snapshot` every
@@ -160,17 +160,17 @@ class Fleet:
         effects = _HANDLERS[type(event)](self, event, now)
         return [*effects, *self._start_what_waits(now)]
 
-    def _on_joined(self, event: RunnerJoined, now: float) -> list[Effect]:
-        self._runners[event.runner] = _Runner(event.slots)
+    def _on_joined(self, joined: RunnerJoined, now: float) -> list[Effect]:
+        self._runners[joined.runner] = _Runner(joined.slots)
         return []
 
-    def _on_left(self, event: RunnerLeft, now: float) -> list[Effect]:
-        runner = self._runners.pop(event.runner, None)
+    def _on_left(self, left: RunnerLeft, now: float) -> list[Effect]:
+        runner = self._runners.pop(left.runner, None)
         if runner is None:
             return []
         for bot in runner.bots:
             del self._runs[bot]  # it is no fault of the bot's, so it waits for nothing
-        effects: list[Effect] = [StopBot(event.runner, bot) for bot in sorted(runner.bots)]
+        effects: list[Effect] = [StopBot(left.runner, bot) for bot in sorted(runner.bots)]
         version = runner.check
         if version is None:
             return effects
@@ -181,30 +181,30 @@ class Fleet:
         self._unchecked.insert(0, version)
         return effects
 
-    def _on_snapshot(self, event: Snapshot, now: float) -> list[Effect]:
-        self._wanted = {bot.bot: bot.version for bot in event.bots}
+    def _on_snapshot(self, snapshot: Snapshot, now: float) -> list[Effect]:
+        self._wanted = {bot.bot: bot.version for bot in snapshot.bots}
         checking = {runner.check for runner in self._runners.values()}
-        self._unchecked = [version for version in event.unchecked if version not in checking]
+        self._unchecked = [version for version in snapshot.unchecked if version not in checking]
         for bot in self._delays.keys() - self._wanted.keys():
             del self._delays[bot]
         outdated = [bot for bot, run in self._runs.items() if self._wanted.get(bot) != run.version]
         return [self._end_run(bot) for bot in outdated]
 
-    def _on_ended(self, event: BotEnded, now: float) -> list[Effect]:
-        run = self._runs.get(event.bot)
-        if run is None or run.runner != event.runner:
+    def _on_ended(self, ended: BotEnded, now: float) -> list[Effect]:
+        run = self._runs.get(ended.bot)
+        if run is None or run.runner != ended.runner:
             return []
-        before = self._delays.get(event.bot)
+        before = self._delays.get(ended.bot)
         is_first = before is None or now - run.started >= STEADY_RUN_S
         seconds = FIRST_RESTART_DELAY_S if is_first or before is None else min(2 * before.seconds, MAX_RESTART_DELAY_S)
-        self._delays[event.bot] = _Delay(seconds, now + seconds)
-        return [self._end_run(event.bot)]
+        self._delays[ended.bot] = _Delay(seconds, now + seconds)
+        return [self._end_run(ended.bot)]
 
-    def _on_checked(self, event: VersionChecked, now: float) -> list[Effect]:
-        runner = self._runners.get(event.runner)
-        if runner is not None and runner.check == event.version:
+    def _on_checked(self, checked: VersionChecked, now: float) -> list[Effect]:
+        runner = self._runners.get(checked.runner)
+        if runner is not None and runner.check == checked.version:
             runner.check = None
-            self._lost_checks.pop(event.version, None)
+            self._lost_checks.pop(checked.version, None)
         return []
 
     def _end_run(self, bot: str) -> StopBot:
@@ -222,12 +222,12 @@ class Fleet:
         for bot, version in self._wanted.items():
             if bot in self._runs or (bot in self._delays and self._delays[bot].until > now):
                 continue
-            number = max(self._runners, key=lambda number: self._runners[number].free_slots, default=None)
-            if number is None or self._runners[number].free_slots < 1:
+            freest = max(self._runners, key=lambda number: self._runners[number].free_slots, default=None)
+            if freest is None or self._runners[freest].free_slots < 1:
                 break
-            self._runners[number].bots.add(bot)
-            self._runs[bot] = _Run(version, number, now)
-            effects.append(StartBot(number, bot, version))
+            self._runners[freest].bots.add(bot)
+            self._runs[bot] = _Run(version, freest, now)
+            effects.append(StartBot(freest, bot, version))
         return effects
 
 

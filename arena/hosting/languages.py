@@ -1,4 +1,4 @@
-"""How a program of each language is built and started, if its manifest has no commands of its own."""
+"""Gives the commands that build and start a program of each language, if its manifest has none of its own."""
 
 from __future__ import annotations
 

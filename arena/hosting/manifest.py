@@ -33,7 +33,7 @@ class _Declaration(Struct, forbid_unknown_fields=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """What a hosted bot declares: its games, and the commands that build and start its program in its folder."""
+    """The declaration of a hosted bot: its games, and the commands that build and start its program in its folder."""
 
     games: tuple[str, ...]
     command: tuple[str, ...]
@@ -65,30 +65,30 @@ def read_manifest(files: Mapping[str, bytes], games: Collection[str]) -> Manifes
         raise UsageFault(f"{MANIFEST_FILE}: {fault}") from fault
 
 
-def _resolve(declared: _Declaration, files: Mapping[str, bytes], games: Collection[str]) -> Manifest:
-    for game in declared.games:
+def _resolve(declaration: _Declaration, files: Mapping[str, bytes], games: Collection[str]) -> Manifest:
+    for game in declaration.games:
         if game not in games:
             raise UsageFault(f"games has {short_repr(game)}: {list_choices(sorted(games))}")
-    chosen = tuple(dict.fromkeys(declared.games))
+    chosen = tuple(dict.fromkeys(declaration.games))
     if not 1 <= len(chosen) <= MAX_GAMES:
         raise UsageFault(f"games has {len(chosen)} games: 1 to {MAX_GAMES}")
-    for field, words in (("command", declared.command), ("build", declared.build)):
+    for field, words in (("command", declaration.command), ("build", declaration.build)):
         if words is not None:
             _check_words(field, words)
-    if declared.command is not None:
+    if declaration.command is not None:
         return Manifest(
             games=chosen,
-            command=tuple(declared.command),
-            build=tuple(declared.build or ()),
-            language=declared.language or "",
+            command=tuple(declaration.command),
+            build=tuple(declaration.build or ()),
+            language=declaration.language or "",
         )
-    if declared.language is None and declared.file is None:
+    if declaration.language is None and declaration.file is None:
         raise UsageFault('there is no command: write language = "python", or command = ["./mybot"]')
-    language = language_of(declared.file or "") if declared.language is None else declared.language
-    file = _main_file(declared.file, ending_of(language), files)
+    language = language_of(declaration.file or "") if declaration.language is None else declaration.language
+    file = _main_file(declaration.file, ending_of(language), files)
     build, command = recipe_of(language, file, files[file].decode(errors="replace"))
-    if declared.build is not None:
-        build = tuple(declared.build)
+    if declaration.build is not None:
+        build = tuple(declaration.build)
     return Manifest(games=chosen, command=command, build=build, language=language)
 
 

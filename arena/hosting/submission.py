@@ -48,7 +48,7 @@ class SubmissionLimits(Struct, frozen=True, kw_only=True):
 
 
 class Submission(Struct, frozen=True, kw_only=True):
-    """What was handed in: the content of each file by its path, and the manifest."""
+    """A program that was handed in: the content of each file by its path, and the manifest."""
 
     files: Mapping[str, bytes]
     manifest: Manifest

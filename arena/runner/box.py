@@ -23,7 +23,7 @@ and the words of the command."""
 
 
 class Boxes(Struct, frozen=True, kw_only=True):
-    """How boxes are made on this machine: the memory of each process, and the users that programs run as.
+    """The settings of this machine's boxes: the memory of each process, and the users that programs run as.
 
     There are no users unless this process is root's. Then each program has a user of its own.
     """

@@ -15,7 +15,7 @@ from arena.processes.bot_commands import parse_reference_spec, reference_command
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
 from arena.runner.hosted_bot import client_command
-from arena.runner.version_cache import BuildFailed, Program, VersionCache
+from arena.runner.version_cache import BuildFailed, BuiltProgram, VersionCache
 from arena.runs.contestants import Contestant
 from arena.runs.job import MatchJob, MatchReport
 from arena.runs.match_host import TournamentHost
@@ -45,20 +45,20 @@ _ADVICE = {
     NO_SHOW: f"it did not start within {CONNECT_TIMEOUT_S:g} s",
     FAILED: "its program failed",
 }
-"""What a reason means for the author, by reason."""
+"""The advice for the author, by the reason why a match was lost."""
 
 
 class CheckOutcome(NamedTuple):
-    """How a check ended, and the report for the author."""
+    """The result of a check, with the report for the author."""
 
     passed: bool
     report: str
 
 
-async def check_version(order: CheckVersion, versions: VersionCache, boxes: Boxes, place: int) -> CheckOutcome:
+async def check_version(check: CheckVersion, versions: VersionCache, boxes: Boxes, place: int) -> CheckOutcome:
     """Check a version. Its program runs as the user at this place."""
     try:
-        program = await versions.get(order.digest, place)
+        program = await versions.get(check.digest, place)
     except BuildFailed as fault:
         return CheckOutcome(False, f"build: failed\n{_printable(str(fault))}")
     except Fault as fault:
@@ -69,18 +69,18 @@ async def check_version(order: CheckVersion, versions: VersionCache, boxes: Boxe
         lines += _printable(program.build_output).splitlines()
     passed = True
     for game in program.manifest.games:
-        outcome = await _play(order, game, program, boxes, place)
+        outcome = await _play(check, game, program, boxes, place)
         passed = passed and outcome.passed
         lines.append(outcome.report)
     return CheckOutcome(passed, "\n".join(lines))
 
 
-async def _play(order: CheckVersion, game: str, program: Program, boxes: Boxes, place: int) -> CheckOutcome:
-    opponent = OPPONENT if fold_name(order.bot) != OPPONENT else f"{OPPONENT}-2"
+async def _play(check: CheckVersion, game: str, program: BuiltProgram, boxes: Boxes, place: int) -> CheckOutcome:
+    opponent = OPPONENT if fold_name(check.bot) != OPPONENT else f"{OPPONENT}-2"
     command = client_command(boxes.program_command(program.folder, program.manifest.command, place))
     rival = reference_command(parse_reference_spec(f"{opponent}={OPPONENT}"))
     rules = load_game(game)
-    names = [Contestant(order.bot, command, reference=True), Contestant(opponent, rival, reference=True)]
+    names = [Contestant(check.bot, command, reference=True), Contestant(opponent, rival, reference=True)]
     names += [Contestant(f"{opponent}-{seat}", rival, reference=True) for seat in range(2, rules.seats)]
     plan = Plan(
         id="check",
@@ -114,14 +114,14 @@ async def _play(order: CheckVersion, game: str, program: Program, boxes: Boxes, 
             await host.close()
         if not isinstance(played, MatchReport):
             return CheckOutcome(False, f"{game}: no match could be played: {played.fault}")
-        return _judge(order.bot, game, played, _last_lines(folder / f"{order.bot}.log", order.bot))
+        return _judge(check.bot, game, played, _last_lines(folder / f"{check.bot}.log", check.bot))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _judge(bot: str, game: str, played: MatchReport, output: str) -> CheckOutcome:
+def _judge(bot: str, game: str, report: MatchReport, output: str) -> CheckOutcome:
     """Return whether a bot played a match to its end, and the lines of the report about it."""
-    result = played.result
+    result = report.result
     number = next(number for number, seat in enumerate(result.seats) if seat.bot == bot)
     seat = result.seats[number]
     passed = seat.reason not in FORFEITS and result.plies > 0
@@ -129,9 +129,9 @@ def _judge(bot: str, game: str, played: MatchReport, output: str) -> CheckOutcom
     if passed:
         return CheckOutcome(True, f"{game}: ok, {what} against {OPPONENT} in {result.plies} plies")
     lines = [f"{game}: failed after {result.plies} plies: {_ADVICE.get(seat.reason, seat.reason)}"]
-    if number in played.failures:
-        lines.append(f"  {played.failures[number]}")
-    lines += [f"  {incident.text}" for name, incident in played.incidents if name == bot]
+    if number in report.failures:
+        lines.append(f"  {report.failures[number]}")
+    lines += [f"  {incident.text}" for name, incident in report.incidents if name == bot]
     if output:
         lines += ["  the last lines of its output:", *(f"  | {line}" for line in output.splitlines())]
     return CheckOutcome(False, _printable("\n".join(lines)))

@@ -13,7 +13,7 @@ from arena.operator.hosting import RunBot
 from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotProcess, Crash
 from arena.runner.box import Boxes
-from arena.runner.version_cache import Program
+from arena.runner.version_cache import BuiltProgram
 from protocol import bot_launch
 from protocol.errors import ArenaFault
 
@@ -30,35 +30,35 @@ def client_command(program: Sequence[str], *options: str) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "bots", "pipe", "--fresh", *options, "--", *program)
 
 
-async def run_hosted_bot(order: RunBot, program: Program, boxes: Boxes, place: int, url: str, logs: Path) -> str:
+async def run_hosted_bot(run: RunBot, program: BuiltProgram, boxes: Boxes, place: int, url: str, logs: Path) -> str:
     """Run a hosted bot until it ends by itself, and return why it did. It has no more matches if this is cancelled."""
     games = program.manifest.games
     for game in itertools.cycle(games):
-        options = ["--game", game, "--version", f"v{order.number}"]
+        options = ["--game", game, "--version", f"v{run.number}"]
         if len(games) > 1:
             options += ["--matches", str(MATCHES_PER_GAME)]
         command = client_command(boxes.program_command(program.folder, program.manifest.command, place), *options)
-        crash = await _run_client(order, command, url, logs)
+        crash = await _run_client(run, command, url, logs)
         if crash.code:
             return crash.why
     raise AssertionError("games never end")
 
 
-async def _run_client(order: RunBot, command: tuple[str, ...], url: str, logs: Path) -> Crash:
+async def _run_client(run: RunBot, command: tuple[str, ...], url: str, logs: Path) -> Crash:
     environment = {
         **allowed_environment(os.environ),
         bot_launch.URL_VARIABLE: url,
         bot_launch.TOKEN_FD_VARIABLE: "0",
-        bot_launch.BOT_VARIABLE: order.bot,
+        bot_launch.BOT_VARIABLE: run.bot,
         bot_launch.RECONNECT_TIMEOUT_VARIABLE: str(RECONNECT_TIMEOUT_S),
     }
-    spec = LaunchSpec(command=command, environment=environment, token=order.ticket, largest_log=MAX_LOG_BYTES)
+    spec = LaunchSpec(command=command, environment=environment, token=run.ticket, largest_log=MAX_LOG_BYTES)
     ended: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
-    process = BotProcess(order.bot, spec, logs / f"{order.bot}.log", lambda _, crash: ended.set_result(crash))
+    process = BotProcess(run.bot, spec, logs / f"{run.bot}.log", lambda _, crash: ended.set_result(crash))
     try:
         await process.start()
         return await ended
     except ArenaFault as fault:
-        return Crash(order.bot, str(fault), 1, "")
+        return Crash(run.bot, str(fault), 1, "")
     finally:
         await process.stop(0.0)

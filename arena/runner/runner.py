@@ -49,7 +49,7 @@ async def run(url: str, token: str, slots: int, boxes: Boxes, folder: Path, clie
             async with connect_to_url(url, token, ORIGIN) as connection:
                 backoff.reset()
                 async with _serve(connection, slots, boxes, folder, client_url) as session:
-                    await connection.ask(JoinFleet(slots=slots), dict, RunnerEvent, session.receive)
+                    await connection.ask(JoinFleet(slots=slots), dict, RunnerEvent, session.receive)  # type: ignore[arg-type]
         except (NoServer, NoServerAnswer) as fault:
             wait = backoff.next_delay()
             log.warning("%s; trying again in %g s", fault, wait)
@@ -68,7 +68,7 @@ async def _serve(
 
 
 class RunnerSession:
-    """What a runner does as long as one connection lasts."""
+    """The work of a runner as long as one connection lasts."""
 
     def __init__(self, connection: OperatorConnection, slots: int, boxes: Boxes, folder: Path, client_url: str) -> None:
         self._connection = connection
@@ -110,32 +110,32 @@ class RunnerSession:
         if bot is not None:
             self._bots[bot] = task
 
-    async def _run_bot(self, order: RunBot, before: asyncio.Task[None] | None) -> None:
+    async def _run_bot(self, run: RunBot, before: asyncio.Task[None] | None) -> None:
         """Run a bot, after an earlier version of it has ended."""
         if before is not None:
             await asyncio.wait((before,))
         place = self._free_places.pop()
         try:
-            log.info("runs %s, version %d", order.bot, order.number)
-            program = await self._versions.get(order.digest, place)
-            why = await run_hosted_bot(order, program, self._boxes, place, self._client_url, self._logs)
+            log.info("runs %s, version %d", run.bot, run.number)
+            program = await self._versions.get(run.digest, place)
+            why = await run_hosted_bot(run, program, self._boxes, place, self._client_url, self._logs)
         except Fault as fault:
             why = str(fault)
         finally:
             self._free_places.append(place)
-        log.info("%s ended: %s", order.bot, why)
+        log.info("%s ended: %s", run.bot, why)
         with contextlib.suppress(Fault):
-            await self._connection.ask(ReportBotEnded(runner=self._runner, bot=order.bot, why=why), object)
+            await self._connection.ask(ReportBotEnded(runner=self._runner, bot=run.bot, why=why), object)
 
-    async def _check(self, order: CheckVersion) -> None:
-        log.info("checks %s, version %d", order.bot, order.number)
+    async def _check(self, check: CheckVersion) -> None:
+        log.info("checks %s, version %d", check.bot, check.number)
         try:
-            passed, report = await check_version(order, self._versions, self._boxes, self._check_place)
+            passed, report = await check_version(check, self._versions, self._boxes, self._check_place)
         except Exception as exc:
-            log.exception("the check of %s, version %d failed", order.bot, order.number)
+            log.exception("the check of %s, version %d failed", check.bot, check.number)
             passed, report = False, f"the check could not be made: {exc!r}"
-        log.info("checked %s, version %d: %s", order.bot, order.number, "passed" if passed else "failed")
-        told = ReportCheck(runner=self._runner, version=order.version, passed=passed, report=report)
+        log.info("checked %s, version %d: %s", check.bot, check.number, "passed" if passed else "failed")
+        told = ReportCheck(runner=self._runner, version=check.version, passed=passed, report=report)
         with contextlib.suppress(Fault):
             await self._connection.ask(told, object)
 

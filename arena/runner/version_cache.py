@@ -38,7 +38,7 @@ class BuildFailed(UsageFault):
     """Raised if a program can't be built, with the end of the build's output."""
 
 
-class Program(Struct, frozen=True, kw_only=True):
+class BuiltProgram(Struct, frozen=True, kw_only=True):
     """A program that can be started: its folder, and what its author declared."""
 
     folder: Path
@@ -62,7 +62,7 @@ class VersionCache:
         with os_errors_as(ArenaFault, f"the folder of the runner {folder} can't be made"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    async def get(self, digest: str, place: int) -> Program:
+    async def get(self, digest: str, place: int) -> BuiltProgram:
         """Return the program with this digest, which is fetched and built if it is not here. It is built as the user at
         this place.
 
@@ -73,10 +73,10 @@ class VersionCache:
             with contextlib.suppress(OSError, msgspec.MsgspecError):
                 info = msgspec.json.decode((at / _INFO_FILE).read_bytes(), type=_Info)
                 at.touch()
-                return Program(folder=at / _PROGRAM_FOLDER, manifest=info.manifest, build_output=info.build_output)
+                return BuiltProgram(folder=at / _PROGRAM_FOLDER, manifest=info.manifest, build_output=info.build_output)
             return await self._make(digest, place)
 
-    async def _make(self, digest: str, place: int) -> Program:
+    async def _make(self, digest: str, place: int) -> BuiltProgram:
         data = await self._read(digest)
         submission = read_submission(data, game_names(), SubmissionLimits())
         if submission.digest != digest:
@@ -99,7 +99,7 @@ class VersionCache:
             finally:
                 shutil.rmtree(part, ignore_errors=True)
             self._make_room()
-        return Program(folder=at / _PROGRAM_FOLDER, manifest=submission.manifest, build_output=output)
+        return BuiltProgram(folder=at / _PROGRAM_FOLDER, manifest=submission.manifest, build_output=output)
 
     async def _build(self, folder: Path, manifest: Manifest, place: int) -> tuple[bytes, str]:
         """Build a program, and return the tar of its folder and the end of the build's output."""

@@ -123,11 +123,11 @@ class Hosting:
                 self._effects.put_nowait(effect)
                 self._changed.set()
 
-    def _start_bot(self, effect: fleet.StartBot) -> None:
-        hosted = self._hosted[effect.version]
-        self._orphans.discard(effect.bot)
-        ticket = self._tickets.issue(effect.bot)
-        self._send(effect.runner, RunBot(bot=hosted.name, number=hosted.number, digest=hosted.digest, ticket=ticket))
+    def _start_bot(self, start: fleet.StartBot) -> None:
+        hosted = self._hosted[start.version]
+        self._orphans.discard(start.bot)
+        ticket = self._tickets.issue(start.bot)
+        self._send(start.runner, RunBot(bot=hosted.name, number=hosted.number, digest=hosted.digest, ticket=ticket))
 
     async def _perform(self, effect: fleet.Effect) -> None:
         """Carry out an effect that the store takes part in."""

@@ -37,7 +37,7 @@ AND NOT {_ACTIVE} AND id NOT IN (
     SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT {MAX_VERSIONS}
 )"""
 """The statement that deletes the versions of a bot beyond `MAX_VERSIONS`."""
-_HOSTED = f"""SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest
+_SELECT_HOSTED = f"""SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest
 FROM bot_versions JOIN bots ON bots.id = bot_versions.bot
 WHERE state = '{PASSED}' AND bots.token_hash IS NOT NULL AND NOT bots.revoked AND bot_versions.{_ACTIVE}
 ORDER BY active_since, bot_versions.id"""
@@ -118,7 +118,7 @@ def active_version(connection: Connection, bot: str) -> BotVersion | None:
 
 def hosted_bots(connection: Connection) -> list[HostedVersion]:
     """Return the bots that shall run, with their active versions."""
-    return read_rows(HostedVersion, execute(connection, _HOSTED))
+    return read_rows(HostedVersion, execute(connection, _SELECT_HOSTED))
 
 
 def unchecked_versions(connection: Connection) -> list[int]:

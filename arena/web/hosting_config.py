@@ -6,7 +6,7 @@ import msgspec
 
 
 class HostingConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the pages pass submissions on: the operator's socket, and the operator's token.
+    """The place where the pages pass submissions on: the operator's socket, and the operator's token.
 
     The token is no more than the pages' process could read anyway: it runs as the server's user, beside operator.json.
     """

@@ -186,4 +186,4 @@ _STATE_WORDS = {
     "passed": "passed its check",
     "failed": "failed its check",
 }
-"""How a sentence about a version goes on, by the version's state."""
+"""The end of a sentence about a version, by the version's state."""
