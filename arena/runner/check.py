@@ -32,8 +32,8 @@ OPPONENT = "random"
 """The bot that plays the match of a check."""
 CHECK_CLOCK = "10+0.1"
 """The clock of the match of a check."""
-CONNECT_TIMEOUT_S = 30.0
-"""Seconds in which a program must have started."""
+CONNECT_TIMEOUT_S = 120.0
+"""Seconds in which the clients of a check must connect, also on a busy machine."""
 MATCH_TIMEOUT_S = 600.0
 """Seconds that the match of a check may take."""
 MAX_OUTPUT_LINES = 20

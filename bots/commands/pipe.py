@@ -384,8 +384,10 @@ class PipedBot(Bot):
         self._matches: dict[str, PipedMatch] = {}
 
     def start(self) -> None:
-        """Start a program for the first match. Raise `UsageFault` if that fails."""
-        self._idle.append(self._start_program())
+        """Start a program for the next match. Raise `UsageFault` if that fails."""
+        program = self._start_program()
+        with self._lock:
+            self._idle.append(program)
 
     def _encode_start(self, start: Start) -> bytes:
         """Return what a program reads when a match begins."""
@@ -427,6 +429,8 @@ class PipedBot(Bot):
             if self._fresh:
                 match.program.close_input()
                 match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
+                with contextlib.suppress(UsageFault):  # `prepare` meets it again, and reports it
+                    self.start()  # now, so that the next match need not wait for it
                 return
             with self._lock:
                 self._idle.append(match.program)
