@@ -187,7 +187,10 @@ def _write_tokens(file: Path, tokens: dict[str, str]) -> None:
 
 
 class BuiltinBotSupervisor:
-    """Runs built-in bots from `start` to `stop`, each with its token. Their logs are in `folder`."""
+    """Runs built-in bots from `start` to `stop`, each with its token. Their logs are in `folder`.
+
+    `kind` is what the server's log calls them.
+    """
 
     def __init__(
         self,
@@ -195,7 +198,9 @@ class BuiltinBotSupervisor:
         tokens: Mapping[str, str],
         folder: Path,
         environment: Mapping[str, str],
+        kind: str = "the built-in bot",
     ) -> None:
+        self._kind = kind
         self._bots = bots
         self._tokens = tokens
         self._folder = folder
@@ -233,7 +238,7 @@ class BuiltinBotSupervisor:
                         largest_log=MAX_LOG_BYTES,
                     )
                     run = partial(self._run_process, bot.name, order, partial(is_connected, bot.name))
-                    group.create_task(keep_running(run, FIRST_RESTART_DELAY_S, log, "the built-in bot"))
+                    group.create_task(keep_running(run, FIRST_RESTART_DELAY_S, log, self._kind))
 
     async def _run_process(self, name: str, launch_spec: LaunchSpec, is_connected: Callable[[], bool]) -> str:
         """Run a bot's process until it ends, and return the reason in words. A process that hangs is stopped."""

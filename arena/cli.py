@@ -390,6 +390,30 @@ def drain(
     command.drain(data_folder(data), within, undo=undo)
 
 
+@app.command(rich_help_panel=OPERATORS_HEADING)
+def runner(
+    server: Annotated[str, typer.Option(envvar="ARENA_URL", metavar="URL", help="The arena, wss://host:port.")],
+    slots: Annotated[int, typer.Option(help="The number of hosted bots that it runs at a time.")] = 8,
+    memory: Annotated[int, typer.Option(metavar="MIB", help="Memory of each process of a hosted bot.")] = 1024,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with the operator's token [ARENA_OPERATOR_TOKEN].")
+    ] = None,
+    client_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the hosted bots connect [the same as --server].")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where programs are built and cached [the cache folder].")
+    ] = None,
+) -> None:
+    """Check and run the hosted bots of an arena, each match in a box.
+
+    The arena is started with `--hosting`. A runner needs no open port.
+    """
+    from arena.commands import runner as command
+
+    command.runner(server, client_url, slots, memory, folder, command.find_token(token_file))
+
+
 @app.command(rich_help_panel=PLAYERS_HEADING)
 def watch(
     match: Annotated[str | None, typer.Argument(metavar="[MATCH]", help="The id of the match [the newest].")] = None,

@@ -23,10 +23,16 @@ class HttpAnswer(NamedTuple):
 
 
 def fetch(
-    url: str, max_bytes: int, timeout_s: float, *, headers: Mapping[str, str] = {}, proxies: bool = True
+    url: str,
+    max_bytes: int,
+    timeout_s: float,
+    *,
+    headers: Mapping[str, str] = {},
+    proxies: bool = True,
+    body: bytes | None = None,
 ) -> HttpAnswer:
-    """Fetch a URL. Raise `OSError` or `HTTPException` if that fails (`TimeoutError` after `timeout_s`), `ValueError` if
-    the URL is invalid.
+    """Fetch a URL, or post a `body` to it. Raise `OSError` or `HTTPException` if that fails (`TimeoutError` after
+    `timeout_s`), `ValueError` if the URL is invalid.
 
     A timer enforces `timeout_s`, because a peer that sends single bytes could keep every read within its own timeout
     for ever.
@@ -39,15 +45,15 @@ def fetch(
     handlers: list[urllib.request.BaseHandler] = [_Handler(connections)]
     if not proxies:
         handlers.append(urllib.request.ProxyHandler({}))
-    request = urllib.request.Request(url, headers=dict(headers))  # noqa: S310 - handlers for other schemes find no use
+    request = urllib.request.Request(url, body, dict(headers))  # noqa: S310 - handlers for other schemes find no use
     try:
         try:
             answer: Any = urllib.request.build_opener(*handlers).open(request, timeout=timeout_s)
         except urllib.error.HTTPError as exc:
             answer = exc
         with answer:
-            body = answer.read(max_bytes)
-            fetched = HttpAnswer(answer.status, body, dict(answer.headers), str(answer.reason))
+            read = answer.read(max_bytes)
+            fetched = HttpAnswer(answer.status, read, dict(answer.headers), str(answer.reason))
     except (OSError, http.client.HTTPException):
         if connections.is_shut_down or time.monotonic() >= deadline:
             raise TimeoutError(errno.ETIMEDOUT, f"the answer was not complete within {timeout_s:g} s") from None

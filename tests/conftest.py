@@ -75,7 +75,7 @@ MEASURED_ONCE = "[postgresql"
 """In the name of a test that runs on SQLite too."""
 
 logging.getLogger("asyncio").addFilter(lambda record: not record.msg.startswith("Unknown child process"))
-"""A thread of asyncio warns so, maybe during the next test, if a transport that was closed saw its process end first."""
+"""A thread of asyncio warns so, maybe during the next test, if a closed transport saw first that its process ended."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -70,6 +71,7 @@ from arena.store.rules_check import check_rules
 from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
 from arena.store.upgrade import upgrade_database
+from arena.web.hosting_config import HostingConfig
 from machine import event_loop, held_signals, standard_streams
 from machine.arguments import read_clock, read_text_or_file
 from machine.event_loop import BackgroundTasks, background_task
@@ -87,10 +89,13 @@ from protocol.names import fold_name
 
 HOST = "127.0.0.1"
 """The address of the private sockets for the operator and the built-in bots."""
-OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT = "the operator", "the house"
+OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT, HOSTED_BOTS_ACCOUNT = "the operator", "the house", "the runners"
 """These are quota accounts: `OPERATOR_ACCOUNT` is that of the operator, `BUILTIN_BOTS_ACCOUNT` that of the built-in
-bots. Both connect to private sockets. All other clients have the account of their address.
+bots, `HOSTED_BOTS_ACCOUNT` that of the bots on this machine's runners. They connect to private sockets. All other
+clients have the account of their address.
 """
+RUNNERS_FOLDER = "runners"
+"""The folder in a data folder for the runners that the server starts."""
 
 log = logging.getLogger("arena")
 
@@ -259,9 +264,19 @@ async def serve(
             house.start(
                 await _open_private_socket(BUILTIN_BOTS_ACCOUNT, arena), lambda bot: clients.session_of(bot) is not None
             )
+        if settings.runners:
+            hosted = await _open_private_socket(HOSTED_BOTS_ACCOUNT, arena)
+            await stack.enter_async_context(_runners(settings, data / RUNNERS_FOLDER, token, operator, hosted))
         if ports.page:
             page = await stack.enter_async_context(
-                serve_pages(settings, where, ports.page, port, admin_config(settings, operator, token))
+                serve_pages(
+                    settings,
+                    where,
+                    ports.page,
+                    port,
+                    admin_config(settings, operator, token),
+                    HostingConfig(url=operator, token=token) if hosts_bots(settings) else None,
+                )
             )
             others.append(page.reload)
             if settings.demo:
@@ -332,6 +347,32 @@ async def _builtin_bots(
         await house.stop()
 
 
+def hosts_bots(settings: ServerSettings) -> bool:
+    """Return whether the server accepts programs of hosted bots."""
+    return settings.hosting or settings.runners > 0
+
+
+@contextlib.asynccontextmanager
+async def _runners(
+    settings: ServerSettings, folder: Path, token: str, operator_url: str, client_url: str
+) -> AsyncIterator[None]:
+    """Run this machine's runners within the context. Their bots connect to `client_url`."""
+    names = [f"runner-{number + 1}" for number in range(settings.runners)]
+    options = ("--slots", str(settings.runner_slots), "--client-url", client_url, "--folder")
+    commands = [
+        BuiltinBot(name=name, command=(sys.executable, "-P", "-m", "arena", "runner", *options, str(folder / name)))
+        for name in names
+    ]
+    supervisor = BuiltinBotSupervisor(
+        commands, dict.fromkeys(names, token), folder, allowed_environment(os.environ), "the runner"
+    )
+    supervisor.start(operator_url, lambda name: False)
+    try:
+        yield
+    finally:
+        await supervisor.stop()
+
+
 def _feed(settings: ServerSettings) -> Feed | None:
     if settings.mqtt is None:
         return None
@@ -382,14 +423,17 @@ def _make_arena(
         encryption=encryption,
         policy=policy,
         lobby_log=pairing_log,
-        make_operations=all_handlers,
+        make_operations=partial(all_handlers, hosts_bots=hosts_bots(settings)),
         drained=drained,
         nodes=nodes,
         meters=meters,
         timeouts=scale_timeouts(HostTimeouts()),
         game_limits=scale_timeouts(GameLimits.of(settings.slow_game_call)),
         isolates_games=settings.isolate_games,
-        quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT}),
+        quotas=Quotas(
+            quota_limits(settings, files.journals, data),
+            exempt={OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT, HOSTED_BOTS_ACCOUNT},
+        ),
     )
 
 

@@ -261,6 +261,20 @@ class ServerSettings:
         ),
     ] = 50
     isolate_games: Annotated[bool, _switch("Run the rules of such games in processes of their own.")] = False
+    hosting: Annotated[
+        bool, _switch("Accept programs of hosted bots, which runners run: --runners, or `arena runner`.")
+    ] = False
+    runners: Annotated[
+        int,
+        Setting(
+            "Run hosted bots on this machine, by this many runners; turns --hosting on.",
+            "a number from 0 to 16",
+            maximum=16,
+        ),
+    ] = 0
+    runner_slots: Annotated[
+        int, Setting("Hosted bots that each of these runners runs.", "a number from 1 to 256", minimum=1, maximum=256)
+    ] = 8
     demo: Annotated[bool, _switch("Run a demo: built-in bots that play each other all the time.")] = False
     pairing_log: Annotated[bool, _switch("Log the events that pair bots, for `arena pairing`.")] = False
     log_level: Annotated[
@@ -306,6 +320,7 @@ SETTING_GROUPS = {
         "max_matches_per_hour",
     ),
     "Built-in bots": ("builtin_bots", "demo"),
+    "Hosted bots": ("hosting", "runners", "runner_slots"),
     "Limits": ("max_connections", "max_matches", "match_memory", "max_match_size", "stored_per_day"),
     "Limits per address": (
         "max_per_address",

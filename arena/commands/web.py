@@ -22,6 +22,7 @@ from arena.store.database_url import open_database_url
 from arena.store.store import Reader
 from arena.store.tokens import hash_token
 from arena.web.admin_config import PREFIX, AdminConfig
+from arena.web.hosting_config import HostingConfig
 from arena.web.process_messages import RELOAD_LINE, WebServerConfig
 from machine import event_loop, standard_streams
 from machine.event_loop import background_task, run_until_first
@@ -174,11 +175,16 @@ def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig 
 
 @contextlib.asynccontextmanager
 async def serve_pages(
-    settings: ServerSettings, where: str, sockets: list[socket.socket], port: int, admin: AdminConfig | None = None
+    settings: ServerSettings,
+    where: str,
+    sockets: list[socket.socket],
+    port: int,
+    admin: AdminConfig | None = None,
+    hosting: HostingConfig | None = None,
 ) -> AsyncIterator[PageProcess]:
     """Serve the pages of the database at `where` within the context, and yield their process.
 
-    There are admin pages if `admin` is given. Bots connect to `port`.
+    There are admin pages if `admin` is given, and submissions if `hosting` is. Bots connect to `port`.
     """
     order = WebServerConfig(
         where=where,
@@ -190,6 +196,7 @@ async def serve_pages(
         key=settings.tls_key,
         proxies=settings.trusted_proxy,
         admin=admin,
+        hosting=hosting,
         log_level=settings.log_level,
         log=settings.log,
         node=node_of(settings),

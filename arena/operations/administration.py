@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from arena.operations import draining, names, status, thinning, tournaments
+from arena.operations import draining, hosting, names, status, thinning, tournaments
 from arena.operator.changes import (
     Annul,
     Approve,
@@ -43,8 +43,8 @@ Rating them takes about 10 ms. If there are more, they are rated before this tra
 """
 
 
-def all_handlers(arena: Arena) -> dict[str, OperationHandler]:
-    """Return all handlers of operator requests by name."""
+def all_handlers(arena: Arena, *, hosts_bots: bool = False) -> dict[str, OperationHandler]:
+    """Return all handlers of operator requests by name. Those about hosted bots are left out unless `hosts_bots`."""
     every = (
         *status.operations(arena),
         *_bot_handlers(arena),
@@ -53,6 +53,7 @@ def all_handlers(arena: Arena) -> dict[str, OperationHandler]:
         *tournaments.operations(arena),
         thinning.retention_handler(arena),
         draining.drain_handler(arena),
+        *(hosting.handlers(arena) if hosts_bots else ()),
     )
     return {operation.request.operation_name(): operation for operation in every}
 

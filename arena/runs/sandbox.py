@@ -138,10 +138,10 @@ class BotEnvironment(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
 
 
-def check_bubblewrap() -> None:
-    """Raise `UsageFault` if bubblewrap is missing, and `ArenaFault` if it cannot create sandboxes."""
+def check_bubblewrap(user: str = "--sandbox bwrap") -> None:
+    """Raise `UsageFault` if bubblewrap, which `user` needs, is missing; `ArenaFault` if it cannot create sandboxes."""
     if shutil.which("bwrap") is None:
-        raise UsageFault("--sandbox bwrap needs bubblewrap: apt-get install bubblewrap, or dnf install bubblewrap")
+        raise UsageFault(f"{user} needs bubblewrap: apt-get install bubblewrap, or dnf install bubblewrap")
     command = [
         "bwrap",
         *_namespace_options(),
@@ -234,3 +234,29 @@ def _parent_options(path: Path) -> Iterator[str]:
     """
     for parent in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(parent))
+
+
+def closed_box_command(
+    shown: Mapping[str, Path], environment: Mapping[str, str], folder: str, scratch: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the command that sets up a bubblewrap box without any network, in which the command that follows it runs.
+
+    The box shows the system's programs, this Python with this project, and the paths `shown`, each by its path in the
+    box, all read-only. The program can write to /tmp, its home folder, and to the folders `scratch` in the box. It
+    starts in `folder`, with these environment variables alone.
+    """
+    bound = _outermost_paths(
+        {*_existing_paths(Path("/etc"), _VISIBLE_ETC_PATHS), *_program_folders(sys.executable), *_arena_folders()}
+    )
+    words = ["bwrap", *_namespace_options(), *_BWRAP_ISOLATION_OPTIONS, "--proc", "/proc", "--dev", "/dev"]
+    for place in ("/dev/shm", _SANDBOX_SCRATCH_FOLDER, *scratch):  # noqa: S108 - inside the box
+        words += _scratch_options(place)
+    words += _system_options()
+    for path in bound:
+        words += [*_parent_options(path), "--ro-bind", str(path), str(path)]
+    for inside, path in shown.items():
+        words += ["--ro-bind", str(path), inside]
+    words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", folder, "--clearenv"]
+    for name, value in environment.items():
+        words += ["--setenv", name, value]
+    return tuple(words)

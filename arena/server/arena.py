@@ -116,6 +116,8 @@ class Arena(HostHandler):
         self.store = store
         """The store of bots, matches and ratings."""
         self._auth = auth
+        self.tickets = auth.tickets
+        """The tickets by which runners log in as hosted bots."""
         self._journal = journal
         self.operator_channel = Channel(make_operations(self), StoredActionLog(store))
         """The channel over which connected operators send requests and get answers."""

@@ -137,6 +137,28 @@ class LastSeen:
             self._writing = None
 
 
+class Tickets:
+    """The tickets by which runners log in as hosted bots, so that they never have the bots' tokens. A bot has one at a
+    time, by folded name; only its hash is kept.
+    """
+
+    def __init__(self) -> None:
+        self._hashes: dict[str, str] = {}
+
+    def issue(self, bot: str) -> str:
+        """Return a new ticket for a bot, in place of an earlier one."""
+        ticket = generate_token()
+        self._hashes[fold_name(bot)] = hash_token(ticket)
+        return ticket
+
+    def revoke(self, bot: str) -> None:
+        """Make the ticket of a bot invalid, if it has one."""
+        self._hashes.pop(fold_name(bot), None)
+
+    def is_valid(self, ticket: str, bot: str) -> bool:
+        return hmac.compare_digest(hash_token(ticket), self._hashes.get(fold_name(bot), ""))
+
+
 class Authenticator:
     """Identifies bots by their tokens. It also registers new names, if registration is open."""
 
@@ -150,6 +172,8 @@ class Authenticator:
         self._guesses = GuessLimits()
         self.last_seen = LastSeen(store)
         """The store of the times when bots were last seen."""
+        self.tickets = Tickets()
+        """The tickets of hosted bots."""
 
     async def identify(self, hello: Hello, address: str) -> Identity:
         """Return a client's identity. Raise a `BotFault` to refuse it, and `StoreError` if the store fails."""
@@ -171,6 +195,9 @@ class Authenticator:
             raise Revoked(known.name)
         if hello.token is None:
             raise NameTaken(_name_taken_message(hello.bot))
+        if self.tickets.is_valid(hello.token, known.name):
+            identity = Identity(known.name, person=known.person, display=known.display)
+            return identity._replace(token_hash=known.token_hash)
         self._check_guesses(hello.bot, address)  # again, because others may have guessed during the lookup
         if not _is_valid_token(hello.token, known):
             self._guesses.record_failure(address, hello.bot, self._clock())

@@ -92,6 +92,7 @@ _DELETE_OLD_INCIDENTS = f"""DELETE FROM incidents WHERE bot = :bot AND id NOT IN
     SELECT id FROM incidents WHERE bot = :bot ORDER BY id DESC LIMIT {MAX_INCIDENTS}
 )"""
 _DELETE_INCIDENTS = "DELETE FROM incidents WHERE bot = :bot"
+_DELETE_BOT_VERSIONS = "DELETE FROM bot_versions WHERE bot = :bot"
 _DELETE_FAILURES = """DELETE FROM failures WHERE EXISTS (
     SELECT 1 FROM seats WHERE seats.match = failures.match AND seats.seat = failures.seat AND seats.bot = :bot
 )"""
@@ -161,8 +162,9 @@ def register_bot(
     registered = execute(connection, _REGISTER, words).scalar()
     if registered is None:
         raise NameInUse(f"a bot is called {name} already")
-    # Incidents of an earlier bot with this name do not belong to the new one.
+    # Incidents and programs of an earlier bot with this name do not belong to the new one.
     execute(connection, _DELETE_INCIDENTS, {"bot": registered})
+    execute(connection, _DELETE_BOT_VERSIONS, {"bot": registered})
 
 
 def register_newcomer(
@@ -307,6 +309,7 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     rename_in_actions(connection, name, placeholder)
     execute(connection, _DELETE_INCIDENTS, {"bot": number})
     execute(connection, _DELETE_FAILURES, {"bot": number})
+    execute(connection, _DELETE_BOT_VERSIONS, {"bot": number})
     return placeholder
 
 

@@ -30,7 +30,7 @@ APPLICATION_ID = 0x626F7461
 """The application id ("bota") in the header of an arena's SQLite file."""
 SCHEMA_MARK = "Bot Arena"
 """The comment that marks the schemas of an arena on PostgreSQL."""
-SCHEMA_REVISIONS = ("0001", "0002")
+SCHEMA_REVISIONS = ("0001", "0002", "0003")
 """The revisions of the schema, oldest first. Each but the first has a migration that leads to it."""
 
 metadata = MetaData()
@@ -342,6 +342,25 @@ games = Table(
     Column("offered", Boolean, nullable=False, comment="whether new matches begin"),
     UniqueConstraint("game", "version", name="one_source_a_version"),
     Index("games_by_digest", "digest"),
+)
+
+bot_versions = Table(
+    "bot_versions",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="the order in which they were handed in"),
+    Column("bot", ForeignKey("bots.id"), nullable=False),
+    Column("number", Integer, nullable=False, comment="of the version among those of its bot, from 1"),
+    Column("digest", _short_text(64), nullable=False, comment="of the paths and contents of the files, SHA-256"),
+    Column("content", LargeBinary, nullable=False, comment="the files, zip"),
+    Column("manifest", ByteOrderedText, nullable=False, comment="JSON: games, commands and language"),
+    Column("submitted", _short_text(32), nullable=False),
+    Column("state", _short_text(8), nullable=False, comment="waiting, checking, passed or failed"),
+    Column("report", ByteOrderedText, nullable=False, comment="of the check; empty before its end"),
+    Column("active_since", _short_text(32), comment="null: it never was; the latest of a bot is the one that plays"),
+    UniqueConstraint("bot", "number", name="one_version_a_number"),
+    UniqueConstraint("bot", "digest", name="one_version_a_digest"),
+    Index("bot_versions_by_digest", "digest"),
+    Index("bot_versions_by_state", "state"),
 )
 
 # The tables below summarize the results; arena/store/summaries.py derives them.

@@ -191,10 +191,12 @@ IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
     """Return the application for an arena's pages. `proxies` are trusted to forward addresses and host names."""
     admin = _admin_pages(site)
+    takes_submission, submission_routes = _submissions(site)
     app = Starlette(
         routes=[
             *ROUTES,
             *operations.ROUTES,
+            *submission_routes,
             *(
                 Mount(f"/static/{static_version()}/{ROOMS_FOLDER}/{room}", _RoomFiles(room, directory=folder))
                 for room, folder in room_folders().items()
@@ -214,7 +216,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             Middleware(_hint_at_websocket, socket=site.socket),
             Middleware(_allow_cross_origin_reads),
             Middleware(_answer_internal_errors),
-            Middleware(_refuse_bodies, admits=admin.takes_form),
+            Middleware(_refuse_bodies, admits=lambda scope: admin.takes_form(scope) or takes_submission(scope)),
         ],
         exception_handlers={Fault: _error_response, HTTPException: _error_response},
     )
@@ -245,6 +247,15 @@ def _admin_pages(site: Site) -> _AdminPages:
     return _AdminPages(
         routes(AccessControl(site.admin)), [Middleware(guard_admin_pages, config=site.admin)], can_have_form
     )
+
+
+def _submissions(site: Site) -> tuple[Callable[[Scope], bool], Sequence[Route]]:
+    """Return the function that says whether a request may hand a program in, and the routes of submissions."""
+    if site.hosting is None:
+        return lambda scope: False, ()
+    from arena.web.submissions import Submissions, can_have_submission  # most sites don't need it
+
+    return can_have_submission, Submissions().routes
 
 
 def _error_response(request: Request, exc: Exception) -> Response:

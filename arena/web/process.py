@@ -59,7 +59,13 @@ def serve(config: WebServerConfig, server_pipe: BinaryIO) -> None:
     with contextlib.closing(
         Reader.open(open_database_url(config.where, server_timeouts(config.statement_timeout_s)))
     ) as reader:
-        site = Site(reader, socket=config.socket, registration=config.registration, admin=config.admin)
+        site = Site(
+            reader,
+            socket=config.socket,
+            registration=config.registration,
+            admin=config.admin,
+            hosting=config.hosting,
+        )
         server = PageServer(site, encryption, parse_networks(config.proxies))
         sockets = [socket.socket(fileno=descriptor) for descriptor in config.descriptors]
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:

@@ -6,6 +6,7 @@ import msgspec
 
 from arena.store.answer_limit import SERVER_STATEMENT_TIMEOUT_S
 from arena.web.admin_config import AdminConfig
+from arena.web.hosting_config import HostingConfig
 
 RELOAD_LINE = b"reload\n"
 """The line that tells the pages' process to reload the certificate and its key."""
@@ -22,6 +23,7 @@ class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     proxies: str = ""
     admin: AdminConfig | None = None
+    hosting: HostingConfig | None = None
     log_level: str = "info"
     log: str = "text"
     node: str | None = None

@@ -15,6 +15,7 @@ from arena.store.store import Reader
 from arena.store.tournaments import StandingsCache
 from arena.web.admin_config import AdminConfig
 from arena.web.grading import Grading
+from arena.web.hosting_config import HostingConfig
 from arena.web.node_urls import NodeUrls
 from arena.web.room_files import ROOMS_FOLDER, list_room_files, room_folders
 from arena.web.serving import AnswerScheduler
@@ -37,16 +38,23 @@ class Site:
     """The state that all pages of an arena share.
 
     `socket` is where browsers reach the arena: a port on the page's host, or a complete `ws://` or `wss://` URL. It is
-    empty if no arena runs and pages only show a store. `admin` turns on the admin pages.
+    empty if no arena runs and pages only show a store. `admin` turns on the admin pages, `hosting` submissions.
     """
 
     def __init__(
-        self, reader: Reader, *, socket: str = "", registration: bool = False, admin: AdminConfig | None = None
+        self,
+        reader: Reader,
+        *,
+        socket: str = "",
+        registration: bool = False,
+        admin: AdminConfig | None = None,
+        hosting: HostingConfig | None = None,
     ) -> None:
         self.reader = reader
         self.socket = socket
         self.registration = registration
         self.admin = admin
+        self.hosting = hosting
         self.serving = AnswerScheduler()
         self.grading = Grading()
         self.nodes = NodeUrls(reader)

@@ -6,6 +6,7 @@ import http.client
 import re
 import urllib.error
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -28,7 +29,11 @@ _PAGE_LINK_PATTERN = re.compile(r'<(https?://[^>]+)>; rel="alternate"')
 
 
 class PageError(Fault):
-    """The page does not answer, or its answer is an error or not valid."""
+    """The page does not answer, or its answer is an error or not valid. `status` is that of an error, else 0."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def check_page(url: str) -> str:
@@ -40,31 +45,38 @@ def check_page(url: str) -> str:
 
 class PageClient:
     """A client of the web page at the address `page`. If it is None, the arena at the URL `arena` names the page.
-    `hint` says how the user gives another address of the page.
+    `hint` says how the user gives another address of the page. A `token` is sent with each request to the page.
     """
 
-    def __init__(self, arena: str, page: str | None = None, hint: str = "with --page") -> None:
+    def __init__(
+        self, arena: str, page: str | None = None, hint: str = "with --page", token: str | None = None
+    ) -> None:
         self._arena = arena
+        self._token = token
         self._page = page
         self._hint = hint
 
-    def fetch(self, *path: str, **query: Any) -> Any:
-        """Return the API's decoded answer for a path and query. If it is an error, raise `PageError` with its text."""
+    def fetch(self, *path: str, body: bytes | None = None, **query: Any) -> Any:
+        """Return the API's decoded answer for a path and query, to which a `body` is posted. If it is an error, raise
+        `PageError` with its text.
+        """
         if self._page is None:
             self._page = self._find_page()
         given = {key: value for key, value in query.items() if value is not None}
         where = "/".join(quote(part, safe="") for part in path)
-        url = f"{self._page}/api/v1/{where}{'?' if given else ''}{urlencode(given)}"
-        status, body, headers = self._get(url, ANSWER_TIMEOUT_S)
+        url = f"{self._page}/api/v1/{where}{'?' if given else ''}{urlencode(given, doseq=True)}"
+        authorization = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
+        status, told, headers = self._get(url, ANSWER_TIMEOUT_S, authorization, body)
         try:
-            answer = msgspec.json.decode(body)
+            answer = msgspec.json.decode(told)
         except (msgspec.DecodeError, UnicodeError) as exc:
             linked = _PAGE_LINK_PATTERN.search(headers.get("Link", ""))
             hint = f"; the page is at {linked[1].rstrip('/')}" if linked else ""
             raise PageError(f"{url} is no page of an arena: it answers HTTP {status} without JSON{hint}") from exc
-        if status != 200:
+        if status not in (HTTPStatus.OK, HTTPStatus.ACCEPTED):
             error = answer.get("error", {}) if isinstance(answer, dict) else {}
-            raise PageError(escape_unprintable(str(error.get("message", f"the page answers HTTP {status}"))))
+            message = escape_unprintable(str(error.get("message", f"the page answers HTTP {status}")))
+            raise PageError(message, status)
         return answer
 
     def _find_page(self) -> str:
@@ -78,11 +90,18 @@ class PageClient:
             )
         return found[1].rstrip("/")
 
-    def _get(self, url: str, timeout_s: float) -> tuple[int, bytes, Mapping[str, str]]:
+    def _get(
+        self, url: str, timeout_s: float, headers: Mapping[str, str] = {}, body: bytes | None = None
+    ) -> tuple[int, bytes, Mapping[str, str]]:
         """Return status, body and headers of a URL's answer, whatever its status. Raise `PageError` without one."""
         try:
             told = fetch(
-                url, MAX_ANSWER_BYTES, timeout_s, headers={"Accept": "application/json"}, proxies=not is_loopback(url)
+                url,
+                MAX_ANSWER_BYTES,
+                timeout_s,
+                headers={"Accept": "application/json", **headers},
+                proxies=not is_loopback(url),
+                body=body,
             )
             return told.status, told.body, told.headers
         except (OSError, http.client.HTTPException, ValueError) as exc:

@@ -77,13 +77,14 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
     )
     add_options(parser)
     parser.add_argument("--version", default="", help="of the program, to be shown and recorded")
+    parser.add_argument("--fresh", action="store_true", help="start the program anew for each match")
     own, program = split_arguments(args)
     read = parser.parse_args(own)
     if not program:
         raise UsageFault(
             f"there is no program to run: give it at the end, as in {prog_name} --game {game_names()[0]} -- ./mybot"
         )
-    bot = PipedBot(Path(program[0]).stem, program, read.version)
+    bot = PipedBot(Path(program[0]).stem, program, read.version, fresh=read.fresh)
     options = read_options(read)
     bot.start()
     try:
@@ -368,19 +369,25 @@ class PipedMatch:
 
 
 class PipedBot(Bot):
-    """A bot that plays the moves that `command` writes. It runs one process for each match in progress."""
+    """A bot that plays the moves that `command` writes. It runs one process for each match in progress.
 
-    def __init__(self, name: str, command: Sequence[str], version: str = "") -> None:
+    If it is `fresh`, no process plays a second match.
+    """
+
+    def __init__(self, name: str, command: Sequence[str], version: str = "", *, fresh: bool = False) -> None:
         super().__init__(name, version)
         self._command = command
+        self._fresh = fresh
         self._environment = {key: value for key, value in os.environ.items() if key not in _PRIVATE_VARIABLES}
         self._lock = threading.Lock()
         self._idle: list[PipedProgram] = []
         self._matches: dict[str, PipedMatch] = {}
 
     def start(self) -> None:
-        """Start a program for the first match. Raise `UsageFault` if that fails."""
-        self._idle.append(self._start_program())
+        """Start a program for the next match. Raise `UsageFault` if that fails."""
+        program = self._start_program()
+        with self._lock:
+            self._idle.append(program)
 
     def _encode_start(self, start: Start) -> bytes:
         """Return what a program reads when a match begins."""
@@ -414,11 +421,17 @@ class PipedBot(Bot):
         self._end_match(match, b"")
 
     def _end_match(self, name: str, line: bytes) -> None:
-        """End a match. Write `line` to its program, which may then play the next match."""
+        """End a match. Write `line` to its program, which may then play the next match, unless each has a new one."""
         with self._lock:
             match = self._matches.pop(name, None)
         if match is not None and match.program is not None:
             match.program.write_line(line)
+            if self._fresh:
+                match.program.close_input()
+                match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
+                with contextlib.suppress(UsageFault):  # `prepare` meets it again, and reports it
+                    self.start()  # now, so that the next match need not wait for it
+                return
             with self._lock:
                 self._idle.append(match.program)
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from arena.ratings.rating_system import game_of
 from arena.ratings.version_gains import version_gains
+from arena.store.bot_versions import active_version
 from arena.store.leaderboards import (
     HistoryPoint,
     PoolStanding,
@@ -93,6 +94,7 @@ def bot(request: Request) -> Response:
         standing=next((row for row in profile.standings if row.pool == pool), None),
         asked=asked,
         incidents=reader.read(latest_incidents, profile.name),
+        hosted=None if site_of(request).hosting is None else reader.read(active_version, profile.name),
         scale=make_scale(
             [end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], SCALE_WIDTH_PX
         ),

@@ -1,0 +1,74 @@
+"""`arena runner`: checks and runs the hosted bots that an arena gives it, until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+from arena.operator.credentials import read_or_make_token
+from arena.operator.hosting import MAX_SLOTS
+from arena.runner.box import Boxes
+from arena.runner.runner import run
+from arena.runs.sandbox import check_bubblewrap
+from arena.runs.sandbox_users import reserved_users
+from machine import event_loop, standard_streams
+from machine.cache import cache_folder
+from machine.log_output import configure_logging
+from machine.subprocesses import keep_private
+from protocol import bot_launch
+from protocol.errors import UsageFault, os_errors_as
+
+OPERATOR_TOKEN_VARIABLE = "ARENA_OPERATOR_TOKEN"  # noqa: S105
+"""The environment variable with the operator's token."""
+MAX_MEMORY_MIB = 1024 * 1024
+"""Maximum of `--memory`, in MiB."""
+
+
+def runner(url: str, client_url: str | None, slots: int, memory_mib: int, folder: Path | None, token: str) -> None:
+    """Run hosted bots of the arena at `url` until SIGINT or SIGTERM. Raise `Fault` if no box can be made here, or if
+    the arena refuses the token.
+    """
+    if not 1 <= slots <= MAX_SLOTS:
+        raise UsageFault(f"--slots is {slots}: 1 to {MAX_SLOTS}")
+    if not 64 <= memory_mib <= MAX_MEMORY_MIB:
+        raise UsageFault(f"--memory is {memory_mib} MiB: 64 to {MAX_MEMORY_MIB}")
+    standard_streams.tolerate_lost_output()
+    configure_logging("info", "text")
+    keep_private()
+    check_bubblewrap("a runner")
+    with contextlib.ExitStack() as stack:
+        users = stack.enter_context(reserved_users(slots + 1)) if os.geteuid() == 0 else ()
+        boxes = Boxes(memory_mib=memory_mib, users=users)
+        place = folder or cache_folder() / "runner"
+        with os_errors_as(UsageFault, f"the folder {place} can't be made"):
+            place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        event_loop.run(_run(url, token, slots, boxes, place, client_url or url))
+
+
+def find_token(file: Path | None, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the operator's token: from the file, else from the variable `OPERATOR_TOKEN_VARIABLE`, else as a line from
+    the file descriptor that `TOKEN_FD_VARIABLE` names. Raise `UsageFault` if there is none.
+    """
+    if file is not None:
+        return read_or_make_token(file.parent, file)
+    if token := environ.get(OPERATOR_TOKEN_VARIABLE):
+        return token
+    if descriptor := environ.get(bot_launch.TOKEN_FD_VARIABLE):
+        with open(int(descriptor), "rb", buffering=0, closefd=False) as handed:
+            return handed.readline().decode().strip()
+    raise UsageFault(
+        f"a runner needs the operator's token: --token-file FILE, or {OPERATOR_TOKEN_VARIABLE}; the data folder of the "
+        "server has it in operator.json"
+    )
+
+
+async def _run(url: str, token: str, slots: int, boxes: Boxes, folder: Path, client_url: str) -> None:
+    running = asyncio.create_task(run(url, token, slots, boxes, folder, client_url))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, running.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await running

@@ -1,0 +1,54 @@
+"""Operator requests about hosted bots: those of runners, and submissions, which the pages pass on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from arena.operator.hosting import (
+    JoinFleet,
+    ReadVersion,
+    ReportBotEnded,
+    ReportCheck,
+    SubmissionPart,
+    Submit,
+    Submitted,
+)
+from arena.operator.requests import OperationHandler, SendEvent
+from arena.server.hosting import Hosting
+from arena.store.bot_versions import read_content
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+
+
+def handlers(arena: Arena) -> Iterator[OperationHandler]:
+    """Yield the handlers of requests about hosted bots."""
+    hosting: list[Hosting] = []
+
+    def hosts() -> Hosting:
+        if not hosting:  # the arena is still being made when its handlers are
+            hosting.append(Hosting(arena.store, arena.tickets, arena.host.clients))
+        return hosting[0]
+
+    async def join_fleet(request: JoinFleet, tell: SendEvent) -> None:
+        await hosts().serve_runner(request.slots, tell)
+
+    async def report_bot_ended(request: ReportBotEnded, tell: SendEvent) -> None:
+        hosts().on_bot_ended(request)
+
+    async def report_check(request: ReportCheck, tell: SendEvent) -> None:
+        await hosts().on_checked(request)
+
+    async def read_version(request: ReadVersion, tell: SendEvent) -> SubmissionPart:
+        return SubmissionPart(data=await arena.store.read_slowly(read_content, request.digest, request.offset))
+
+    async def submit(request: Submit, tell: SendEvent) -> Submitted:
+        version = await hosts().submit(request.bot, request.digest, request.content, request.manifest)
+        return Submitted(number=version.number, state=version.state, runners=hosts().runner_count)
+
+    yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True)
+    yield OperationHandler(ReportBotEnded, report_bot_ended)
+    yield OperationHandler(ReportCheck, report_check)
+    yield OperationHandler(ReadVersion, read_version)
+    yield OperationHandler(Submit, submit)

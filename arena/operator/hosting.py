@@ -1,0 +1,105 @@
+"""The requests about hosted bots: those of a runner, and the submission that the pages pass on.
+
+A runner holds one connection. On it, `JoinFleet` is answered by events for as long as the connection lasts, and the
+runner's other requests say what became of them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+from arena.operator.changes import Sha256Hex
+from arena.operator.requests import Request
+
+MAX_SLOTS = 256
+"""Maximum number of slots of a runner."""
+
+
+class JoinFleet(Request, frozen=True, tag="join_fleet"):
+    """Give this runner bots to run, as many as its slots, and versions to check."""
+
+    slots: Annotated[int, Meta(ge=1, le=MAX_SLOTS)]
+
+
+class Joined(Struct, frozen=True, kw_only=True, tag="joined"):
+    """The first event: the number of the runner, which its other requests name."""
+
+    runner: int
+
+
+class RunBot(Struct, frozen=True, kw_only=True, tag="run_bot"):
+    """An event: run this version of a bot. It logs in with the `ticket` as its token."""
+
+    bot: str
+    number: int
+    digest: str
+    ticket: str
+
+
+class EndBot(Struct, frozen=True, kw_only=True, tag="end_bot"):
+    """An event: run this bot no longer."""
+
+    bot: str
+
+
+class CheckVersion(Struct, frozen=True, kw_only=True, tag="check_version"):
+    """An event: check this version of a bot, whose id is `version`."""
+
+    version: int
+    bot: str
+    number: int
+    digest: str
+
+
+RunnerEvent: TypeAlias = Joined | RunBot | EndBot | CheckVersion
+"""The events that `JoinFleet` is answered by."""
+
+
+class ReportBotEnded(Request, frozen=True, tag="report_bot_ended"):
+    """Say that a bot no longer runs, though it should, and why."""
+
+    runner: int
+    bot: str
+    why: str
+
+
+class ReportCheck(Request, frozen=True, tag="report_check"):
+    """Say how the check of a version ended."""
+
+    runner: int
+    version: int
+    passed: bool
+    report: str
+
+
+class ReadVersion(Request, frozen=True, tag="read_version"):
+    """Return a part of the submission with this digest, from a byte on."""
+
+    digest: Sha256Hex
+    offset: Annotated[int, Meta(ge=0)] = 0
+
+
+class SubmissionPart(Struct, frozen=True, kw_only=True):
+    """A part of a submission. An empty one is the end."""
+
+    data: bytes
+
+
+class Submit(Request, frozen=True, tag="submit"):
+    """Store a submission as a version of a bot. `content` is a zip, and `manifest` is JSON."""
+
+    bot: str
+    digest: Sha256Hex
+    content: bytes
+    manifest: str
+
+
+class Submitted(Struct, frozen=True, kw_only=True):
+    """The answer to `Submit`: the number of the version, and its state."""
+
+    number: int
+    state: str
+    runners: int
+    """The number of runners that are connected. Without one, the check waits."""

@@ -1,0 +1,151 @@
+"""Checks a version of a hosted bot: builds it, and plays one match of each of its games against `random`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from arena.operator.hosting import CheckVersion
+from arena.processes.bot_commands import parse_reference_spec, reference_command
+from arena.processes.launch_spec import allowed_environment
+from arena.runner.box import Boxes
+from arena.runner.hosted_bot import client_command
+from arena.runner.version_cache import BuildFailed, BuiltProgram, VersionCache
+from arena.runs.contestants import Contestant
+from arena.runs.job import MatchJob, MatchReport
+from arena.runs.match_host import TournamentHost
+from arena.runs.plan import Plan
+from arena.runs.sandbox import BotEnvironment
+from machine.arguments import read_clock
+from protocol.display import escape_unprintable
+from protocol.errors import Fault
+from protocol.games import load_game
+from protocol.names import fold_name
+from protocol.reasons import DISCONNECTED, FAILED, FORFEITS, ILLEGAL, NO_SHOW, TIMEOUT
+
+OPPONENT = "random"
+"""The bot that plays the match of a check."""
+CHECK_CLOCK = "10+0.1"
+"""The clock of the match of a check."""
+CONNECT_TIMEOUT_S = 120.0
+"""Seconds in which the clients of a check must connect, also on a busy machine."""
+MATCH_TIMEOUT_S = 600.0
+"""Seconds that the match of a check may take."""
+MAX_OUTPUT_LINES = 20
+"""Maximum lines of a program's output at the end of a report."""
+_ADVICE = {
+    TIMEOUT: f"its clock of {CHECK_CLOCK} ran out: answer within the `clock` of a turn, and flush each line",
+    ILLEGAL: "it made moves that the rules do not allow, too often: answer with a move of `legal`",
+    DISCONNECTED: "it was gone for too long",
+    NO_SHOW: f"it did not start within {CONNECT_TIMEOUT_S:g} s",
+    FAILED: "its program failed",
+}
+"""The advice for the author, by the reason why a match was lost."""
+
+
+class CheckOutcome(NamedTuple):
+    """The result of a check, with the report for the author."""
+
+    passed: bool
+    report: str
+
+
+async def check_version(check: CheckVersion, versions: VersionCache, boxes: Boxes, place: int) -> CheckOutcome:
+    """Check a version. Its program runs as the user at this place."""
+    try:
+        program = await versions.get(check.digest, place)
+    except BuildFailed as fault:
+        return CheckOutcome(False, f"build: failed\n{_printable(str(fault))}")
+    except Fault as fault:
+        return CheckOutcome(False, f"build: {fault}")
+    lines = []
+    if program.manifest.build:
+        lines.append(f"build: ok, {' '.join(program.manifest.build)}")
+        lines += _printable(program.build_output).splitlines()
+    passed = True
+    for game in program.manifest.games:
+        outcome = await _play(check, game, program, boxes, place)
+        passed = passed and outcome.passed
+        lines.append(outcome.report)
+    return CheckOutcome(passed, "\n".join(lines))
+
+
+async def _play(check: CheckVersion, game: str, program: BuiltProgram, boxes: Boxes, place: int) -> CheckOutcome:
+    opponent = OPPONENT if fold_name(check.bot) != OPPONENT else f"{OPPONENT}-2"
+    command = client_command(boxes.program_command(program.folder, program.manifest.command, place))
+    rival = reference_command(parse_reference_spec(f"{opponent}={OPPONENT}"))
+    rules = load_game(game)
+    names = [Contestant(check.bot, command, reference=True), Contestant(opponent, rival, reference=True)]
+    names += [Contestant(f"{opponent}-{seat}", rival, reference=True) for seat in range(2, rules.seats)]
+    plan = Plan(
+        id="check",
+        seed=secrets.token_hex(8),
+        contestants=tuple(names),
+        rules=rules,
+        format="round-robin",
+        rounds=1,
+        paired=False,
+        clock=read_clock(CHECK_CLOCK),
+        rated=False,
+    )
+    folder = Path(tempfile.mkdtemp(prefix="arena-check-"))
+    try:
+        job = MatchJob(
+            key="check",
+            plan=plan,
+            environment=BotEnvironment(variables=allowed_environment(os.environ)),
+            logs=folder,
+            connect_timeout_s=CONNECT_TIMEOUT_S,
+            strict=False,
+        )
+        host = TournamentHost(job, folder)
+        try:
+            await host.open()
+            async with asyncio.timeout(MATCH_TIMEOUT_S):
+                played = await host.play(plan.schedule([])[0])
+        except TimeoutError:
+            return CheckOutcome(False, f"{game}: the match took more than {MATCH_TIMEOUT_S:g} s")
+        finally:
+            await host.close()
+        if not isinstance(played, MatchReport):
+            return CheckOutcome(False, f"{game}: no match could be played: {played.fault}")
+        return _judge(check.bot, game, played, _last_lines(folder / f"{check.bot}.log", check.bot))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _judge(bot: str, game: str, report: MatchReport, output: str) -> CheckOutcome:
+    """Return whether a bot played a match to its end, and the lines of the report about it."""
+    result = report.result
+    number = next(number for number, seat in enumerate(result.seats) if seat.bot == bot)
+    seat = result.seats[number]
+    passed = seat.reason not in FORFEITS and result.plies > 0
+    what = "won" if seat.rank == 0 else "lost or drew"
+    if passed:
+        return CheckOutcome(True, f"{game}: ok, {what} against {OPPONENT} in {result.plies} plies")
+    lines = [f"{game}: failed after {result.plies} plies: {_ADVICE.get(seat.reason, seat.reason)}"]
+    if number in report.failures:
+        lines.append(f"  {report.failures[number]}")
+    lines += [f"  {incident.text}" for name, incident in report.incidents if name == bot]
+    if output:
+        lines += ["  the last lines of its output:", *(f"  | {line}" for line in output.splitlines())]
+    return CheckOutcome(False, _printable("\n".join(lines)))
+
+
+def _last_lines(log: Path, bot: str) -> str:
+    """Return the end of a bot's output, without what the client says about its connection."""
+    try:
+        lines = log.read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    kept = [line for line in lines if not line.startswith((f"{bot}: connected to", f"{bot}: waiting"))]
+    return "\n".join(kept[-MAX_OUTPUT_LINES:])
+
+
+def _printable(text: str) -> str:
+    return "\n".join(escape_unprintable(line) for line in text.splitlines())

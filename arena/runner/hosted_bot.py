@@ -1,0 +1,64 @@
+"""Runs one hosted bot: an ordinary client, whose moves come from the author's program in a box."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from arena.operator.hosting import RunBot
+from arena.processes.launch_spec import LaunchSpec, allowed_environment
+from arena.processes.process import BotProcess, Crash
+from arena.runner.box import Boxes
+from arena.runner.version_cache import BuiltProgram
+from protocol import bot_launch
+from protocol.errors import ArenaFault
+
+MATCHES_PER_GAME = 10
+"""Number of matches after which a bot with several games seeks matches of the next one."""
+MAX_LOG_BYTES = 1024 * 1024
+"""Maximum bytes of a hosted bot's log. Then a new log begins, and the previous one is kept."""
+RECONNECT_TIMEOUT_S = 60
+"""Seconds for which a hosted bot tries to reconnect before it ends, and is given a new ticket."""
+
+
+def client_command(program: Sequence[str], *options: str) -> tuple[str, ...]:
+    """Return the command of a client that plays by a program, a new process of it for each match."""
+    return (sys.executable, "-P", "-m", "bots", "pipe", "--fresh", *options, "--", *program)
+
+
+async def run_hosted_bot(run: RunBot, program: BuiltProgram, boxes: Boxes, place: int, url: str, logs: Path) -> str:
+    """Run a hosted bot until it ends by itself, and return why it did. It has no more matches if this is cancelled."""
+    games = program.manifest.games
+    for game in itertools.cycle(games):
+        options = ["--game", game, "--version", f"v{run.number}"]
+        if len(games) > 1:
+            options += ["--matches", str(MATCHES_PER_GAME)]
+        command = client_command(boxes.program_command(program.folder, program.manifest.command, place), *options)
+        crash = await _run_client(run, command, url, logs)
+        if crash.code:
+            return crash.why
+    raise AssertionError("games never end")
+
+
+async def _run_client(run: RunBot, command: tuple[str, ...], url: str, logs: Path) -> Crash:
+    environment = {
+        **allowed_environment(os.environ),
+        bot_launch.URL_VARIABLE: url,
+        bot_launch.TOKEN_FD_VARIABLE: "0",
+        bot_launch.BOT_VARIABLE: run.bot,
+        bot_launch.RECONNECT_TIMEOUT_VARIABLE: str(RECONNECT_TIMEOUT_S),
+    }
+    spec = LaunchSpec(command=command, environment=environment, token=run.ticket, largest_log=MAX_LOG_BYTES)
+    ended: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
+    process = BotProcess(run.bot, spec, logs / f"{run.bot}.log", lambda _, crash: ended.set_result(crash))
+    try:
+        await process.start()
+        return await ended
+    except ArenaFault as fault:
+        return Crash(run.bot, str(fault), 1, "")
+    finally:
+        await process.stop(0.0)

@@ -1,0 +1,148 @@
+"""The hosting of bots by an arena: keeps the connections of runners, and carries out what `Fleet` decides."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable
+
+from arena.host.client_registry import ClientRegistry
+from arena.hosting import fleet
+from arena.operator.hosting import CheckVersion, EndBot, Joined, ReportBotEnded, ReportCheck, RunBot
+from arena.server.auth import Tickets
+from arena.store import bot_versions
+from arena.store.async_store import AsyncStore
+from arena.store.bot_versions import BotVersion, HostedVersion
+from machine.event_loop import wait_within
+from protocol.errors import ArenaFault
+from protocol.names import fold_name
+
+REFRESH_INTERVAL_S = 3.0
+"""Seconds between two looks at the store while there are runners, for bots that were renamed, deleted or revoked, and
+for those whose authors run them again."""
+LOST_CHECK_REPORT = "the runners that checked this version were lost: hand it in again, or ask the operator"
+"""The report of a version whose check was given up."""
+
+log = logging.getLogger("arena.hosting")
+
+
+class Hosting:
+    """The runners of an arena, and the bots that they run. Without runners, it does nothing."""
+
+    def __init__(self, store: AsyncStore, tickets: Tickets, clients: ClientRegistry) -> None:
+        self._store = store
+        self._tickets = tickets
+        self._clients = clients
+        self._fleet = fleet.Fleet()
+        self._numbers = itertools.count(1)
+        self._tell: dict[int, Callable[[object], None]] = {}
+        """The function that sends an event to a runner, by the runner's number."""
+        self._hosted: dict[int, HostedVersion] = {}
+        """The active versions of all hosted bots, by id."""
+        self._orphans: set[str] = set()
+        """The bots whose runner was lost. Their connections may outlive it, and are no reason not to run them again."""
+        self._changed = asyncio.Event()
+        self._refreshing: asyncio.Task[None] | None = None
+        self._effects: asyncio.Queue[fleet.Effect] = asyncio.Queue()
+
+    @property
+    def runner_count(self) -> int:
+        return len(self._tell)
+
+    async def serve_runner(self, slots: int, tell: Callable[[object], None]) -> None:
+        """Have a runner run bots, until this is cancelled because its connection has ended."""
+        runner = next(self._numbers)
+        self._tell[runner] = tell
+        tell(Joined(runner=runner))
+        log.info("runner %d is there, with %d slots", runner, slots)
+        self._feed(fleet.RunnerJoined(runner, slots))
+        if self._refreshing is None:
+            self._refreshing = asyncio.create_task(self._refresh())
+        self._changed.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            del self._tell[runner]
+            log.info("runner %d is gone", runner)
+            self._feed(fleet.RunnerLeft(runner))
+            if not self._tell and self._refreshing is not None:
+                self._refreshing.cancel()
+                self._refreshing = None
+
+    async def submit(self, bot: str, digest: str, content: bytes, manifest: str) -> BotVersion:
+        """Store a version of a bot, which is then checked. Raise `UsageFault` if there were too many today."""
+        version = await self._store.write(bot_versions.add_version, bot, digest, content, manifest)
+        log.info("%s handed in version %d, which is %s", bot, version.number, version.state)
+        self._changed.set()
+        return version
+
+    def on_bot_ended(self, report: ReportBotEnded) -> None:
+        log.info("the hosted bot %s ended on runner %d: %s", report.bot, report.runner, report.why)
+        self._feed(fleet.BotEnded(report.runner, fold_name(report.bot)))
+
+    async def on_checked(self, report: ReportCheck) -> None:
+        """Store how a check ended, if it is the one that the runner was told to make."""
+        if not self._fleet.is_checking(report.runner, report.version):
+            return
+        await self._store.write(bot_versions.end_check, report.version, passed=report.passed, report=report.report)
+        self._feed(fleet.VersionChecked(report.runner, report.version))
+        self._changed.set()
+
+    async def _refresh(self) -> None:
+        """Tell the fleet what is to run and to be checked, again and again, and carry out what follows."""
+        while True:
+            self._changed.clear()
+            try:
+                hosted = await self._store.read(bot_versions.hosted_bots)
+                unchecked = await self._store.read(bot_versions.unchecked_versions)
+                self._hosted = {one.version: one for one in hosted}
+                bots = tuple(fleet.HostedBot(one.key, one.version) for one in hosted if not self._is_elsewhere(one))
+                self._feed(fleet.Snapshot(bots, tuple(unchecked)))
+                while not self._effects.empty():
+                    await self._perform(self._effects.get_nowait())
+            except ArenaFault as fault:
+                log.warning("hosted bots wait: %s", fault)
+            await wait_within(self._changed.wait(), REFRESH_INTERVAL_S)
+
+    def _is_elsewhere(self, hosted: HostedVersion) -> bool:
+        """Return whether a bot is connected, but not by a runner: its author runs it, which comes first."""
+        is_ours = self._fleet.runner_of(hosted.key) is not None or hosted.key in self._orphans
+        return not is_ours and self._clients.is_online(hosted.name)
+
+    def _feed(self, event: fleet.Event) -> None:
+        for effect in self._fleet.receive(event, asyncio.get_running_loop().time()):
+            if isinstance(effect, fleet.StopBot):
+                if isinstance(event, fleet.RunnerLeft):
+                    self._orphans.add(effect.bot)
+                self._tickets.revoke(effect.bot)
+                self._send(effect.runner, EndBot(bot=effect.bot))
+            elif isinstance(effect, fleet.StartBot):
+                self._start_bot(effect)
+            else:
+                self._effects.put_nowait(effect)
+                self._changed.set()
+
+    def _start_bot(self, start: fleet.StartBot) -> None:
+        hosted = self._hosted[start.version]
+        self._orphans.discard(start.bot)
+        ticket = self._tickets.issue(start.bot)
+        self._send(start.runner, RunBot(bot=hosted.name, number=hosted.number, digest=hosted.digest, ticket=ticket))
+
+    async def _perform(self, effect: fleet.Effect) -> None:
+        """Carry out an effect that the store takes part in."""
+        if isinstance(effect, fleet.GiveUpCheck):
+            await self._store.write(bot_versions.end_check, effect.version, passed=False, report=LOST_CHECK_REPORT)
+        elif isinstance(effect, fleet.StartCheck):
+            found = await self._store.write(bot_versions.begin_check, effect.version)
+            if found is None:  # it was deleted
+                self._feed(fleet.VersionChecked(effect.runner, effect.version))
+                return
+            self._send(
+                effect.runner,
+                CheckVersion(version=found.version, bot=found.name, number=found.number, digest=found.digest),
+            )
+
+    def _send(self, runner: int, event: object) -> None:
+        if runner in self._tell:
+            self._tell[runner](event)

@@ -1,0 +1,15 @@
+"""The configuration of submissions, which a server sends to the pages' process."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class HostingConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The place where the pages pass submissions on: the operator's socket, and the operator's token.
+
+    The token is no more than the pages' process could read anyway: it runs as the server's user, beside operator.json.
+    """
+
+    url: str
+    token: str
