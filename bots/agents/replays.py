@@ -163,7 +163,7 @@ class Leaders(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return "\n".join([f"{self.pool}:", *(rows or ["no match has been rated yet"])])
 
 
-def find_matches(page: PageClient, limit: int, **conditions: str | None) -> Found:
+def find_matches(page: PageClient, limit: int, **conditions: Any) -> Found:
     """Return the latest finished matches that meet all the given conditions."""
     rows = page.fetch("matches", limit=limit, **conditions)["rows"]
     return Found(
