@@ -127,7 +127,7 @@ def _explain(file: Path, exc: Exception) -> str:
 
 
 def check_file(file: Path, games: int, seed: int = 0) -> list[CheckedPreset]:
-    """Check all presets of all games of a file by so many random games each. Raise `GameFileFault` if one breaks the
+    """Check all presets of all games of a file, each by `games` random games. Raise `GameFileFault` if one breaks the
     contract.
     """
     with locate_failures(), _locate_violations(file):
