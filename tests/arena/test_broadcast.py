@@ -62,13 +62,6 @@ def crowd(audience: Audience, count: int) -> list[Watcher]:
     return watchers
 
 
-async def test_few_watchers_are_told_at_once() -> None:
-    audience = Audience(Broadcaster(), "m")
-    watchers = crowd(audience, BATCH_SIZE)
-    audience.publish(turn(1))
-    assert [plies(watcher) for watcher in watchers] == [[1]] * BATCH_SIZE
-
-
 async def test_the_rest_after_a_portion_is_many_times_as_long_as_it_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
