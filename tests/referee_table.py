@@ -280,6 +280,8 @@ def header(
     increment: float = 0.5,
     away: float = 0.0,
     bots: Iterable[str] = ("ann", "bob"),
+    seed: bytes = SEED,
+    tournament: str | None = None,
 ) -> Header:
     clock = Clock(bank_ms=round(bank * 1000), increment_ms=round(increment * 1000))
     from protocol.games import load_game
@@ -289,11 +291,13 @@ def header(
         match=match,
         game=rules,
         seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
-        seed=SEED,
+        seed=seed,
         pool=next(iter(rules.pools), None) if rated else None,
         clock=clock,
         away_ms=round(away * 1000),
         started="2026-01-01T00:00:00.000Z",
+        tournament=tournament,
+        place=None if tournament is None else 0,
     )
     assert made.rated == rated, "no pool rates this config"
     return made

@@ -1,4 +1,4 @@
-"""Results and headers made up for the store: of any bots, ranks, pools and times."""
+"""Results made up for the store: of any bots, ranks, pools and times."""
 
 from __future__ import annotations
 
@@ -11,36 +11,8 @@ from msgspec.structs import replace
 from arena.ratings import rating_system
 from arena.store.finish import finish_matches
 from arena.store.store import Store
-from protocol.dice import SEED_BYTES
-from protocol.games import load_game
-from protocol.messages import Clock
-from referee.record import Header, RecordedSeat, make_header
 from referee.result import Result, SeatResult
 from stored_matches import storable
-
-
-def header(
-    match: str,
-    bots: Sequence[str] = ("ann", "bob"),
-    *,
-    seed: bytes = bytes(SEED_BYTES),
-    pool: str | None = "nim/classic",
-    started: str = "2026-01-01T00:00:00.000Z",
-    tournament: str | None = None,
-) -> Header:
-    """That of a match of nim that begins."""
-    return make_header(
-        match=match,
-        game=load_game("nim", {}),
-        seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
-        seed=seed,
-        pool=None if tournament else pool,
-        clock=Clock(bank_ms=1000, increment_ms=0),
-        away_ms=0,
-        started=started,
-        tournament=tournament,
-        place=0 if tournament else None,
-    )
 
 
 def result(
@@ -92,6 +64,11 @@ def finish(store: Store, *results: Result) -> None:
 
 
 def season(store: Store, count: int = 30) -> None:
+    """Store and rate `season_results`."""
+    finish(store, *season_results(count))
+
+
+def season_results(count: int = 30) -> list[Result]:
     """A few matches of four bots with changing fortunes and versions."""
     names = ["ann", "bob", "cid", "dan"]
     results = []
@@ -101,4 +78,4 @@ def season(store: Store, count: int = 30) -> None:
         ranks = ((1, 2), (2, 1), (1, 1))[number % 3]
         pool = "tictactoe/classic" if number % 3 == 2 else "nim/classic"
         results.append(result(f"m{number}", bots, ranks, pool=pool, version=str(number // 10)))
-    finish(store, *results)
+    return results

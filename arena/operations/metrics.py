@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -71,11 +72,8 @@ def _labelled_by_game(values: Callable[[MetricSources], Mapping[str, float]]) ->
     return read_values
 
 
-def _count_matches_by_game(sources: MetricSources) -> dict[str, float]:
-    counts: dict[str, float] = {}
-    for runner in sources.arena.host.clients.runners.values():
-        counts[runner.game] = counts.get(runner.game, 0) + 1
-    return counts
+def _count_matches_by_game(sources: MetricSources) -> Mapping[str, float]:
+    return Counter(runner.game for runner in sources.arena.host.clients.runners.values())
 
 
 def _count_clients(sources: MetricSources) -> dict[str, float]:

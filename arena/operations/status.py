@@ -9,9 +9,12 @@ from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.operator.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from machine.timestamps import utc_now
+from protocol.messages import ListedMatch
 from protocol.names import fold_name
 
 if TYPE_CHECKING:
@@ -44,19 +47,8 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
             ],
             under_way=len(runners),
             matches=[
-                MatchStatus(
-                    match=listed.match,
-                    game=listed.game,
-                    preset=listed.preset,
-                    seats=listed.seats,
-                    ply=listed.ply,
-                    started=listed.started,
-                    rated=listed.rated,
-                    clock_ms=clock_ms,
-                    to_move=to_move,
-                )
+                _match_status(runner.make_listing(), *runner.get_clocks())
                 for runner in islice(reversed(runners), request.most)
-                for listed, (clock_ms, to_move) in [(runner.make_listing(), runner.get_clocks())]
             ],
             last_minute=arena.host.events.count_ended_within(MINUTE_S),
             last_hour=arena.host.events.count_ended_within(HOUR_S),
@@ -66,6 +58,11 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
         )
 
     yield OperationHandler(StatusRequest, status)
+
+
+def _match_status(listed: ListedMatch, clock_ms: list[int], to_move: int | None) -> MatchStatus:
+    told = {name: value for name, value in asdict(listed).items() if name in MatchStatus.__struct_fields__}
+    return MatchStatus(**told, clock_ms=clock_ms, to_move=to_move)
 
 
 def _bot_status(arena: Arena, session: ClientSession, reasons: Mapping[str, str]) -> BotStatus:

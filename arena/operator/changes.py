@@ -14,6 +14,24 @@ Sha256Hex: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 """A SHA-256 hash in hexadecimal."""
 
 
+class NameRequest(Request, frozen=True):
+    """A request that changes the bot, or starts the season, with this name."""
+
+    name: str
+
+    def changed_names(self) -> Sequence[str]:
+        return [self.name]
+
+
+class BotsRequest(Request, frozen=True):
+    """A request that changes all bots with these names, or none."""
+
+    names: list[str]
+
+    def changed_names(self) -> Sequence[str]:
+        return self.names
+
+
 class Register(Request, frozen=True, tag="register"):
     """Register and approve new bots by the hashes of their tokens, all of them or none.
 
@@ -27,65 +45,44 @@ class Register(Request, frozen=True, tag="register"):
         return list(self.hashes)
 
 
-class Revoke(Request, frozen=True, tag="revoke"):
+class Revoke(BotsRequest, frozen=True, tag="revoke"):
     """Revoke the tokens of all these bots or of none, and end their connections."""
 
-    names: list[str]
 
-    def changed_names(self) -> Sequence[str]:
-        return self.names
-
-
-class Rotate(Request, frozen=True, tag="rotate"):
+class Rotate(NameRequest, frozen=True, tag="rotate"):
     """Replace a bot's token, and end the connection that uses the old token. `token_hash` is that of the new token."""
 
-    name: str
     token_hash: Sha256Hex
 
-    def changed_names(self) -> Sequence[str]:
-        return [self.name]
 
-
-class Approve(Request, frozen=True, tag="approve"):
+class Approve(BotsRequest, frozen=True, tag="approve"):
     """Approve bots, or withdraw their approval if `approved` is false; all of them or none.
 
     Some servers rate only matches between approved bots.
     """
 
-    names: list[str]
     approved: bool = True
 
     def action_name(self) -> str:
         return "approve" if self.approved else "disapprove"
 
-    def changed_names(self) -> Sequence[str]:
-        return self.names
 
-
-class SetPeople(Request, frozen=True, tag="set_people"):
+class SetPeople(BotsRequest, frozen=True, tag="set_people"):
     """Mark names as those of people or of bots, all of them or none. It applies from the next connection on."""
 
-    names: list[str]
     person: bool = True
 
     def action_name(self) -> str:
         return "person" if self.person else "no_person"
 
-    def changed_names(self) -> Sequence[str]:
-        return self.names
 
-
-class SetDisplay(Request, frozen=True, tag="set_display"):
+class SetDisplay(NameRequest, frozen=True, tag="set_display"):
     """Set the display name of a bot, which people read, or remove it if `display` is None.
 
     It applies from the bot's next connection on.
     """
 
-    name: str
     display: str | None = None
-
-    def changed_names(self) -> Sequence[str]:
-        return [self.name]
 
 
 class DisconnectedBots(Struct, frozen=True, kw_only=True):
@@ -114,10 +111,5 @@ class Annul(Request, frozen=True, tag="annul"):
         return [*self.ids, *([] if self.bot is None else [self.bot])]
 
 
-class StartSeason(Request, frozen=True, tag="start_season"):
+class StartSeason(NameRequest, frozen=True, tag="start_season"):
     """Start a new season with a name. All ratings start again."""
-
-    name: str
-
-    def changed_names(self) -> Sequence[str]:
-        return [self.name]

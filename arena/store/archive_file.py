@@ -11,9 +11,9 @@ import functools
 import hashlib
 import lzma
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from arena.store.data_folder import FILE_MODE, FOLDER_MODE, private_umask
 from machine.atomic_write import file_lock, flush_to_disk, replacing_file
@@ -21,6 +21,7 @@ from protocol.errors import ArenaFault, BadRecord
 from referee.record import compress_lines
 from referee.record_reader import unpack
 
+T = TypeVar("T")
 BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
 """`BLOCK_BYTES` is the maximum size of a block in bytes, `BLOCK_RECORDS` its maximum number of records. A block
 decompresses in 4 ms. A record longer than `BLOCK_BYTES` has its own block.
@@ -191,23 +192,25 @@ def _read_block(file: _FileVersion, block: str) -> bytes:
 
 def _write(path: Path, texts: Mapping[str, bytes]) -> None:
     with zipfile.ZipFile(path, "w") as opened:
-        for at, block in enumerate(_split_into_blocks(texts)):
+        for at, block in enumerate(batches(texts, lambda match: len(texts[match]), BLOCK_BYTES, BLOCK_RECORDS)):
             entry = zipfile.ZipInfo(f"{at:05}.jsonl.xz", _BLOCK_DATE)
             entry.comment = " ".join(f"{match} {len(texts[match])}" for match in block).encode()
             text = b"".join(texts[match] for match in block)
             opened.writestr(entry, lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=_COMPRESSION_FILTERS))
 
 
-def _split_into_blocks(texts: Mapping[str, bytes]) -> Iterator[list[str]]:
-    block: list[str] = []
+def batches(items: Iterable[T], bytes_of: Callable[[T], int], max_bytes: int, max_items: int) -> Iterator[list[T]]:
+    """Split items into batches of limited size, of which none is empty. A single item may have more bytes."""
+    batch: list[T] = []
     size = 0
-    for match, text in texts.items():
-        if block and (size + len(text) > BLOCK_BYTES or len(block) == BLOCK_RECORDS):
-            yield block
-            block, size = [], 0
-        block.append(match)
-        size += len(text)
-    yield block
+    for item in items:
+        if batch and (size + bytes_of(item) > max_bytes or len(batch) == max_items):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += bytes_of(item)
+    if batch:
+        yield batch
 
 
 def _digest(texts: Mapping[str, bytes]) -> str:

@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from arena.store.archive_file import (
     NewArchive,
     OldRecord,
+    batches,
     lock_archives,
     plan_archive,
     read_archive,
@@ -122,19 +123,14 @@ def next_old_records(
             "number": place.number,
             "most": MAX_RECORDS_PER_FILE,
         }
-        taken: dict[int, str] = {}
-        size = 0
-        for row in execute(connection, _NEXT_RECORDS_SQL, asked):
-            if taken and size + row.record_bytes > MAX_BYTES_PER_FILE:
-                break
-            taken[row.number] = row.id
-            size += row.record_bytes
-            place = ScanPosition(unrated, row.finished, row.number)
+        rows = execute(connection, _NEXT_RECORDS_SQL, asked).all()
+        taken = next(batches(rows, lambda row: row.record_bytes, MAX_BYTES_PER_FILE, MAX_RECORDS_PER_FILE), [])
         if taken:
-            rows = execute(connection, _SELECT_RECORDS_SQL, numbers_parameter(taken))
-            data = {row.match: row.data for row in rows}
-            found = [OldRecord(number, taken[number], data[number]) for number in sorted(taken) if number in data]
-            return found, place
+            ids = {row.number: row.id for row in taken}
+            stored = execute(connection, _SELECT_RECORDS_SQL, numbers_parameter(ids))
+            data = {row.match: row.data for row in stored}
+            found = [OldRecord(number, ids[number], data[number]) for number in sorted(ids) if number in data]
+            return found, ScanPosition(unrated, taken[-1].finished, taken[-1].number)
     return [], position
 
 
@@ -182,16 +178,7 @@ def move_all(
 
 def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
     """Split records into batches, each small enough for one transaction."""
-    batch: list[OldRecord] = []
-    size = 0
-    for one in written:
-        if batch and (size + len(one.data) > MAX_BYTES_PER_TRANSACTION or len(batch) == MAX_RECORDS_PER_TRANSACTION):
-            yield batch
-            batch, size = [], 0
-        batch.append(one)
-        size += len(one.data)
-    if batch:
-        yield batch
+    return batches(written, lambda one: len(one.data), MAX_BYTES_PER_TRANSACTION, MAX_RECORDS_PER_TRANSACTION)
 
 
 def purge_removed_records(store: Store) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Meta, Struct
 from sqlalchemy import Connection
 
+from arena.store.archive_file import batches
 from arena.store.dialect import execute
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.retention_clock import days_before_now
@@ -154,16 +155,10 @@ class RecordsOfBot:
 
 def _remove_first(connection: Connection, found: Sequence[Any]) -> RemovalTotals:
     """Remove the first of the `found` records, as many as fit in one transaction."""
-    numbers: list[int] = []
-    size = 0
-    for row in found:
-        if numbers and size + row.record_bytes > MAX_BYTES_PER_TRANSACTION:
-            break
-        numbers.append(row.number)
-        size += row.record_bytes
-    if numbers:
-        remove_records_of(connection, numbers)
-    return RemovalTotals(records=len(numbers), bytes=size)
+    first = next(batches(found, lambda row: row.record_bytes, MAX_BYTES_PER_TRANSACTION, len(found)), [])
+    if first:
+        remove_records_of(connection, [row.number for row in first])
+    return RemovalTotals(records=len(first), bytes=sum(row.record_bytes for row in first))
 
 
 def remove_records_of(connection: Connection, numbers: list[int]) -> None:

@@ -18,6 +18,7 @@ from arena.ratings.tournament_standings import TournamentStandings, compute_stan
 from arena.store.database import StoreError
 from arena.store.dialect import execute
 from arena.store.paging import Page, read_page
+from arena.store.rows import read_row
 from measuring.payoffs import TotalPayoff
 from measuring.value_function import NoLuck
 from protocol.bot_launch import bot_name_of
@@ -145,7 +146,7 @@ def tournaments_page(connection: Connection, *, after: str | None = None, limit:
         _TOURNAMENTS_PAGE_SQL,
         {},
         place,
-        lambda row: TournamentRow(**_fields(row)),
+        _tournament,
         after=after,
         limit=limit,
     )
@@ -196,15 +197,15 @@ def tournament_table(connection: Connection, name: str, cache: StandingsCache) -
     row = execute(connection, _SELECT_TOURNAMENT, {"id": name, "limit": 1}).one_or_none()
     if row is None:
         return None
-    fields = _fields(row)
-    state = row.played, row.finished
+    told = _tournament(row)
+    state = told.played, told.finished
     entry = cache.pop(name, None)
     if entry is None or entry[0] != state:
-        words = fields["arguments"]["bots"]
-        planned = words if fields["arguments"].get("afar") else map(bot_name_of, words)
-        matches = list(_matches(connection, name, paired=bool(fields["arguments"].get("paired"))))
+        words = told.arguments["bots"]
+        planned = words if told.arguments.get("afar") else map(bot_name_of, words)
+        matches = list(_matches(connection, name, paired=bool(told.arguments.get("paired"))))
         # In a finished tournament all bots have played, perhaps under a name that was changed since.
-        names = {fold_name(bot): bot for bot in planned} if row.finished is None else {}
+        names = {fold_name(bot): bot for bot in planned} if told.finished is None else {}
         names |= {fold_name(seat.bot): seat.bot for match, _ in matches for seat in match.result.seats}
         value = _common_value_function(matches)
         met = [match if value else match._replace(luck=None) for match, _ in matches]
@@ -213,7 +214,7 @@ def tournament_table(connection: Connection, name: str, cache: StandingsCache) -
     if len(cache) > MAX_CACHED_STANDINGS:
         cache.pop(next(iter(cache)), None)
     _, value, found = entry
-    return TournamentTable(**fields, value=value, **structs.asdict(found))
+    return TournamentTable(**structs.asdict(told), value=value, **structs.asdict(found))
 
 
 def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tuple[MatchSample, str | None]]:
@@ -254,20 +255,11 @@ def _planned_matches(arguments: str) -> int | None:
     )
 
 
-def _fields(row: Any) -> dict[str, Any]:
+def _tournament(row: Any) -> TournamentRow:
     try:
         arguments = msgspec.json.decode(row.arguments, type=dict[str, Any])
         planned = _planned_matches(row.arguments)
+        named = {"game": arguments["game"], "format": arguments["format"]}
     except (BotFault, KeyError, TypeError, ValueError) as exc:
         raise StoreError(f"tournament {row.id} is damaged: its arguments can't be read") from exc
-    return {
-        "tournament": row.id,
-        "seed": row.seed,
-        "arguments": arguments,
-        "game": arguments["game"],
-        "format": arguments["format"],
-        "started": row.started,
-        "finished": row.finished,
-        "played": row.played,
-        "planned": planned,
-    }
+    return read_row(TournamentRow, row, tournament=row.id, arguments=arguments, planned=planned, **named)

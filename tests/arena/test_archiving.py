@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import itertools
 import json
 import lzma
 import os
@@ -64,6 +65,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+def play_others(store: Store) -> bytes | None:
+    """Store a match of bots other than ann; its record."""
+    Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
+    return store.read(record_of, "of-others")
+
+
 @pytest.fixture
 def arena(store: Store, tmp_path: Path) -> Callable[..., Done]:
     return partial(call, "arena", ARENA_DB=str(tmp_path / "arena.db"), ARENA_DATA=str(tmp_path))
@@ -101,6 +108,9 @@ def test_old_records_of_unrated_matches_are_moved_and_read_as_before(
         assert (tmp_path / "after" / f"{table}.csv").read_bytes() == (tmp_path / "before" / f"{table}.csv").read_bytes()
     told = arena("db", "check").out
     assert told.endswith("and the ratings follow from the results; 6 records are in 1 file of old records\n")
+    there = files(tmp_path)
+    assert arena("db", "thin", "--older", "1d").out.startswith("0 records, 0 KiB, moved; ")
+    assert files(tmp_path) == there
 
 
 def test_pages_and_api_read_a_record_that_was_moved(store: Store, tmp_path: Path) -> None:
@@ -146,15 +156,20 @@ def test_matches_of_the_house_are_those_of_bots_whose_tokens_are_in_the_data_fol
     assert arena("db", "thin", "--older", "1d").out.startswith("9 records, ")
 
 
-def test_nothing_is_left_to_move_the_second_time(store: Store, tmp_path: Path, arena: Callable[..., Done]) -> None:
-    arena("db", "thin", "--older", "1d")
-    before = files(tmp_path)
-    assert arena("db", "thin", "--older", "1d").out.startswith("0 records, 0 KiB, moved; ")
-    assert files(tmp_path) == before
-
-
 class Killed(BaseException):
     """The process ends here."""
+
+
+def cut_off_calls(patch: pytest.MonkeyPatch, owner: Any, name: str, nth: int) -> None:
+    """Have the process end at the call of a function that has this number, from 0, and at any after it."""
+    calls, real = itertools.count(), getattr(owner, name)
+
+    def cut(*words: Any, **more: Any) -> Any:
+        if next(calls) >= nth:
+            raise Killed
+        return real(*words, **more)
+
+    patch.setattr(owner, name, cut)
 
 
 @SQLITE_ALONE
@@ -163,16 +178,9 @@ class Killed(BaseException):
 def test_cut_off_at_any_change_of_a_file_nothing_is_lost(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, nth: int
 ) -> None:
-    before, calls, real = bodies(store), [0], getattr(os, name)
-
-    def cut(*words: Any, **more: Any) -> Any:
-        calls[0] += 1
-        if calls[0] > nth:
-            raise Killed
-        return real(*words, **more)
-
+    before = bodies(store)
     with monkeypatch.context() as patch:
-        patch.setattr(os, name, cut)
+        cut_off_calls(patch, os, name, nth)
         try:
             move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
         except Killed:
@@ -185,19 +193,6 @@ def test_cut_off_at_any_change_of_a_file_nothing_is_lost(
     assert [path.suffix for path in files(tmp_path)] == [".zip"]
 
 
-def cut_off_writes(patch: pytest.MonkeyPatch, store: Store, nth: int) -> None:
-    """Have the process end before its transaction of this number, from 0."""
-    written, real = [0], store.write
-
-    def write(*words: Any, **more: Any) -> Any:
-        if written[0] == nth:
-            raise Killed
-        written[0] += 1
-        return real(*words, **more)
-
-    patch.setattr(store, "write", write)
-
-
 @pytest.mark.parametrize("nth", [pytest.param(nth, marks=pytest.mark.nightly if nth % 3 else ()) for nth in range(12)])
 def test_cut_off_between_two_transactions_nothing_is_lost(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
@@ -206,7 +201,7 @@ def test_cut_off_between_two_transactions_nothing_is_lost(
     with monkeypatch.context() as patch:
         patch.setattr(archiving, "in_batches", lambda records: ([one] for one in records))
         patch.setattr(archiving, "MAX_RECORDS_PER_FILE", 4)
-        cut_off_writes(patch, store, nth)
+        cut_off_calls(patch, store, "write", nth)
         with pytest.raises(Killed):
             move_all(store, EVER, tmp_path / "archive")
     there = len(moved(store))
@@ -222,10 +217,7 @@ def test_cut_off_between_two_transactions_nothing_is_lost(
 def test_that_records_are_moved_is_noted_also_where_that_is_cut_off(
     store: Store, arena: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cut(*_: Any) -> Any:
-        raise Killed
-
-    monkeypatch.setattr(archiving, "in_batches", cut)
+    cut_off_calls(monkeypatch, archiving, "in_batches", 0)
     with pytest.raises(Killed):
         arena("db", "thin", "--older", "1d")
     assert [one.do for one in store.read(actions_page).rows] == ["move_records"]
@@ -284,13 +276,6 @@ def test_a_check_unpacks_a_block_once_also_where_matches_of_several_files_take_t
     assert asked == []
 
 
-def test_after_each_transaction_it_rests_for_those_who_wait(store: Store, tmp_path: Path) -> None:
-    rests: list[float] = []
-    move_all(store, EVER, tmp_path / "archive", rests.append)
-    assert len(rests) == 2
-    assert min(rests) > 0
-
-
 def test_a_file_that_is_being_moved_to_is_not_written_anew(store: Store, tmp_path: Path) -> None:
     before = bodies(store)
     refused: list[str] = []
@@ -327,7 +312,9 @@ def test_a_file_and_a_transaction_are_of_a_bounded_size(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archiving, "MAX_BYTES_PER_FILE", 1)
-    assert move_all(store, OldRecordFilter(until="9"), tmp_path / "archive").files == 6
+    rests: list[float] = []
+    assert move_all(store, OldRecordFilter(until="9"), tmp_path / "archive", rests.append).files == 6
+    assert (len(rests), min(rests) > 0) == (6, True), "after each transaction it rests for those who wait"
     many = [archive_file.OldRecord(number, f"m{number}", bytes(300_000)) for number in range(8)]
     assert [len(batch) for batch in in_batches(many)] == [3, 3, 2]
     assert MAX_RECORDS_PER_FILE <= 1024
@@ -393,8 +380,7 @@ def test_a_backup_has_the_files_beside_it_and_each_once(
 def test_a_backup_has_the_records_of_a_file_that_is_written_anew_meanwhile(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
-    others = store.read(record_of, "of-others")
+    others = play_others(store)
     move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
     (tmp_path / "kept").mkdir()
     copy = backup._copy
@@ -470,8 +456,7 @@ def test_an_arena_that_was_copied_finds_the_files_where_they_were(
 
 def test_with_a_bot_its_records_leave_the_files_too(store: Store, tmp_path: Path, arena: Callable[..., Done]) -> None:
     before = bodies(store)
-    Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
-    others = store.read(record_of, "of-others")
+    others = play_others(store)
     move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
     (whole,) = files(tmp_path)
     done = arena("bot", "delete", "ann", "--records")
@@ -496,23 +481,11 @@ def test_with_a_bot_its_records_leave_the_files_too(store: Store, tmp_path: Path
 def test_cut_off_as_records_of_a_bot_leave_the_files_the_next_try_leaves_none(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, nth: int
 ) -> None:
-    Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
-    others = store.read(record_of, "of-others")
+    others = play_others(store)
     move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
-    calls, real = [0], getattr(os, name)
-
-    def cut(*words: Any, **more: Any) -> Any:
-        calls[0] += 1
-        if calls[0] > nth:
-            raise Killed
-        return real(*words, **more)
-
     remove_all(store, RecordsOfBot("ann").remove)
     with monkeypatch.context() as patch:
-        if name == "write":
-            cut_off_writes(patch, store, nth)
-        else:
-            patch.setattr(os, name, cut)
+        cut_off_calls(patch, store if name == "write" else os, name, nth)
         with pytest.raises(Killed):
             purge_removed_records(store)
     assert store.read(record_of, "of-others") == others

@@ -13,12 +13,10 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.store.database import StoreError
-from arena.store.registry import NameInUse, add_bots, all_bots, anonymize_bot
-from arena.store.result_queries import standings_of
+from arena.store.registry import NameInUse, add_bots, all_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import Done, call
-from seasons import finish, result
 
 Add = Callable[..., Done]
 
@@ -180,15 +178,6 @@ def test_of_names_one_of_which_is_taken_meanwhile_none_is_registered(store: Stor
     assert [bot.name for bot in store.read(all_bots)] == ["ben"]
 
 
-def test_a_name_known_from_tournaments_is_given_away_with_its_ratings(add: Add, tmp_path: Path) -> None:
-    with closing(Store.open(tmp_path / "data" / "arena.db")) as store:
-        finish(store, result("m1", ("anna", "bob")))
-        stood = store.read(standings_of, "anna")
-    assert add("anna", "ben").code == 0
-    with closing(Store.open(tmp_path / "data" / "arena.db")) as store:
-        assert store.read(standings_of, "anna") == stood
-
-
 def shown_names(tmp_path: Path) -> dict[str, str | None]:
     """The display names of those who are registered."""
     with closing(Store.open(tmp_path / "data" / "arena.db")) as store:
@@ -253,8 +242,14 @@ def test_a_display_name_goes_with_one_name_and_can_be_changed_and_taken_away(add
     assert "chloe (Chloé Dupont)" in listed
     for words in (("chloe",), ("chloe", "Chloé", "--off"), ("chloe", "\u202e"), ("nobody", "Nobody")):
         assert call("arena", "bot", "display", *words, "--data", data).code == 2, words
+    assert add("cid").code == 0
+    done = call("arena", "bot", "display", "cid", "chloé dupont", "--data", data)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert done.err.startswith("arena: chloe is shown as chloé dupont already: ")
+    assert call("arena", "bot", "display", "chloe", "CHLOÉ DUPONT", "--data", data).code == 0
+    assert shown_names(tmp_path) == {"chloe": "CHLOÉ DUPONT", "cid": None}
     assert call("arena", "bot", "display", "chloe", "--off", "--data", data).code == 0
-    assert shown_names(tmp_path) == {"chloe": None}
+    assert shown_names(tmp_path) == {"chloe": None, "cid": None}
 
 
 @pytest.mark.parametrize(
@@ -303,22 +298,3 @@ def test_two_people_of_one_name_in_a_list_get_names_of_their_own_and_the_operato
         "display name\n",
     )
     assert shown_names(tmp_path) == {"Chloe-Dubois": "Chloé Dubois", "Chloe-Dubois-2": "Chloé Dubois", "ben": None}
-
-
-def test_a_bot_is_not_given_the_display_name_of_another(add: Add, tmp_path: Path) -> None:
-    assert add("Chloe", "--display", "Chloé").code == 0
-    assert add("cid").code == 0
-    data = str(tmp_path / "data")
-    done = call("arena", "bot", "display", "cid", "chloé", "--data", data)
-    assert (done.code, done.err.count("\n")) == (2, 1)
-    assert done.err.startswith("arena: Chloe is shown as chloé already: ")
-    assert call("arena", "bot", "display", "chloe", "CHLOÉ", "--data", data).code == 0
-    assert shown_names(tmp_path) == {"Chloe": "CHLOÉ", "cid": None}
-
-
-def test_a_deleted_name_leaves_no_display_name_behind(store: Store) -> None:
-    store.write(add_bots, {"anna": hash_token("a" * 16)}, {"anna": "Anna Å."})
-    placeholder = store.write(anonymize_bot, "anna")
-    assert {bot.name: bot.display for bot in store.read(all_bots)} == {placeholder: None}
-    store.write(add_bots, {"anna": hash_token("b" * 16)})
-    assert {bot.name: bot.display for bot in store.read(all_bots)} == {placeholder: None, "anna": None}

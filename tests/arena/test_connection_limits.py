@@ -31,11 +31,6 @@ def test_an_address_has_so_many_connections_and_others_still_have_theirs() -> No
     assert crowd.seat("b") is None
 
 
-def test_all_together_are_bounded() -> None:
-    crowd = Crowd(connections=2)
-    assert [crowd.seat(address) for address in "abc"] == [None, None, "the arena is full"]
-
-
 def test_who_leaves_makes_room_once() -> None:
     crowd = Crowd(connections=1)
     place = crowd.take("first", "a")

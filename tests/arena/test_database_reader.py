@@ -272,8 +272,9 @@ def test_a_check_needs_no_right_to_make_anything(url: str, full_reader: psycopg.
         assert list(store.iterate(check_database)) == []
         assert [one.match for one in store.iterate(iter_results)] == ["m1"]
         alter(url, "CREATE OR REPLACE VIEW match_seats AS " + VIEW_QUERIES["match_seats"].replace("'void'", "'won'"))
-        alter(url, "ALTER VIEW ladder RENAME COLUMN score TO points")
+        alter(url, "ALTER VIEW ladder RENAME COLUMN score TO points", "DROP VIEW match_results")
         assert list(store.iterate(check_database)) == [
+            "view match_results is missing",
             "view match_seats is not the one of this version",
             "view ladder is not the one of this version",
         ]

@@ -11,8 +11,6 @@ from sqlalchemy import Connection
 
 from arena.store.annulment import annul_matches
 from arena.store.database import StoreError
-from arena.store.database_copy import copy_database
-from arena.store.database_url import open_database_url
 from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.match_log import DamagedLog, log_head, log_page, prove_consistency, prove_inclusion
@@ -24,7 +22,6 @@ from arena.web.site import Site
 from commands import Done, call
 from databases import EVERY_DATABASE, alter
 from independent_client import canonical, sha256
-from postgres import new_database
 from protocol.errors import BadRecord, UsageFault
 from seasons import finish, result
 from stored_matches import storable
@@ -119,13 +116,6 @@ def test_a_match_that_is_handed_in_twice_or_was_not_stored_after_all_has_no_entr
         store.write(fail)
     assert head(store) == before
     assert list(store.iterate(check_database)) == []
-
-
-def test_a_copy_has_the_same_log_and_key(store: Store, tmp_path: Path, database_kind: str) -> None:
-    there = open_database_url(tmp_path / "copy.db" if database_kind == "sqlite" else new_database(made=False))
-    copy_database(store.database, there)
-    with closing(Reader.open(there)) as copy:
-        assert copy.read(log_head) == store.read(log_head)
 
 
 @pytest.mark.parametrize(

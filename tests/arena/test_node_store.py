@@ -49,7 +49,8 @@ from postgres import END_OTHER_SESSIONS, postgres_server
 from protocol.dice import SEED_BYTES
 from protocol.errors import UsageFault
 from referee import record_reader
-from seasons import finish, header, result
+from referee_table import header
+from seasons import finish, result
 
 
 def node(url: str, name: str, stack: ExitStack) -> NodeStore:
@@ -62,16 +63,16 @@ def stack() -> Iterator[ExitStack]:
         yield stack
 
 
+def live_node(url: str, name: str, stack: ExitStack) -> NodeStore:
+    """A node that was seen just now, at an address with its name."""
+    opened = node(url, name, stack)
+    opened.write(record_heartbeat, opened.node, f"ws://{name}")
+    return opened
+
+
 def end_sessions(url: str) -> None:
     """Have the server end all sessions on a database, as it does with those that it hears nothing of."""
-    from arena.store.postgres_database import PostgresDatabase
-
-    database = open_database_url(url)
-    assert isinstance(database, PostgresDatabase)
-    engine = database.create_reading_engine()
-    with engine.connect() as connection:
-        connection.exec_driver_sql(END_OTHER_SESSIONS)
-    engine.dispose()
+    alter(url, END_OTHER_SESSIONS)
 
 
 def under_way(
@@ -79,8 +80,8 @@ def under_way(
 ) -> MatchInProgress:
     """A match of nim that is about to begin."""
     seed = match.encode().ljust(SEED_BYTES, b"-")
-    text = msgspec.json.encode(header(match, bots, seed=seed, tournament=tournament)).decode()
-    return MatchInProgress(store.node, match, text, seed.hex(), bots)
+    made = header(match=match, bots=bots, seed=seed, rated=tournament is None, tournament=tournament)
+    return MatchInProgress(store.node, match, msgspec.json.encode(made).decode(), seed.hex(), bots)
 
 
 def begin(store: NodeStore, matches: list[MatchInProgress]) -> None:
@@ -168,8 +169,7 @@ def test_a_match_does_not_begin_whose_bot_was_renamed_or_deleted_after_it_was_pa
 
 
 def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitStack) -> None:
-    a, b = node(url, "a", stack), node(url, "b", stack)
-    a.write(record_heartbeat, a.node, "ws://a")
+    a, b = live_node(url, "a", stack), node(url, "b", stack)
     begin(a, [under_way(a, "m1")])
     nodes = b.write(record_heartbeat, b.node, "ws://b")
     assert [(one.name, one.url, one.alive, one.matches) for one in nodes] == [
@@ -228,8 +228,7 @@ def test_a_node_that_is_given_up_is_listed_no_more_until_it_comes_again(url: str
 
 
 def test_a_node_that_runs_is_not_given_up(url: str, stack: ExitStack) -> None:
-    a = node(url, "a", stack)
-    a.write(record_heartbeat, a.node, "ws://a")
+    live_node(url, "a", stack)
     with pytest.raises(UsageFault, match="node a is running: drain it"):
         declare_lost(url, "a")
     with pytest.raises(UsageFault, match="there is no node 'b': a"):
@@ -237,9 +236,7 @@ def test_a_node_that_runs_is_not_given_up(url: str, stack: ExitStack) -> None:
 
 
 def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str]) -> None:
-    a, b = node(url, "a", stack), node(url, "b", stack)
-    a.write(record_heartbeat, a.node, "ws://a")
-    b.write(record_heartbeat, b.node, "ws://b")
+    a, b = live_node(url, "a", stack), live_node(url, "b", stack)
     b.write(mark_stopped, b.node)
     begin(a, [under_way(a, "m1")])
     drain_by_command(url, "a", undo=False, wait=False)
@@ -274,8 +271,7 @@ def test_who_drained_a_node_took_that_back_or_gave_it_up_is_kept(url: str) -> No
     ("seen", "how"), [("NULL", "has stopped"), ("'2026-11-26T17:05:12.000Z'", "is gone since 2026-11-26 17:05")]
 )
 def test_a_node_that_does_not_run_is_not_drained(url: str, stack: ExitStack, seen: str, how: str) -> None:
-    a = node(url, "a", stack)
-    a.write(record_heartbeat, a.node, "ws://a")
+    a = live_node(url, "a", stack)
     begin(a, [under_way(a, "m1")])
     alter(url, f"UPDATE nodes SET seen = {seen}")
     says = f"node a {how}, with 1 match under way: start it, or void them with `arena node lost a`"
@@ -287,8 +283,7 @@ def test_a_node_that_does_not_run_is_not_drained(url: str, stack: ExitStack, see
 def test_who_waits_until_a_node_is_drained_is_told_for_which_matches(
     url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    a = node(url, "a", stack)
-    a.write(record_heartbeat, a.node, "ws://a")
+    a = live_node(url, "a", stack)
     begin(a, [under_way(a, "m1"), under_way(a, "m2")])
     monkeypatch.setattr("arena.commands.nodes.MESSAGE_INTERVAL_S", 0.0)
     ends = [["m2"], ["m1"]]
@@ -306,8 +301,7 @@ def test_who_waits_until_a_node_is_drained_is_told_for_which_matches(
 def test_who_waits_until_a_node_is_drained_is_told_that_it_is_drained_no_more(
     url: str, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    a = node(url, "a", stack)
-    a.write(record_heartbeat, a.node, "ws://a")
+    a = live_node(url, "a", stack)
     begin(a, [under_way(a, "m1")])
     monkeypatch.setattr(
         "arena.commands.nodes.sleep", lambda seconds: a.write(drain_node, "a", COMMAND_LINE_ORIGIN, undo=True)
@@ -335,9 +329,7 @@ def test_what_nobody_else_may_run_beside_is_refused_while_a_node_is_alive(
     url: str, stack: ExitStack, tmp_path: Path
 ) -> None:
     asked = partial(call, "arena", ARENA_DB=url, ARENA_DATA=str(tmp_path))
-    first, second = node(url, "a", stack), node(url, "b", stack)
-    for one in (first, second):
-        one.write(record_heartbeat, one.node, "")
+    first, second = live_node(url, "a", stack), live_node(url, "b", stack)
     who = f"arena: {open_database_url(url)} is in use by running nodes"
     what = "stop them\n"
     for command in ("db rebuild-ratings", "db upgrade", "db thin --vacuum"):
@@ -354,8 +346,7 @@ def test_a_server_upgrades_no_database_under_nodes_of_an_older_version(
     url: str, stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("arena.commands.serve.NODE_TIMEOUT_S", 0.0)
-    first = node(url, "a", stack)
-    first.write(record_heartbeat, first.node, "")
+    live_node(url, "a", stack)
     use_later_schema(monkeypatch, tmp_path / "migrations")
     with pytest.raises(DataFolderInUse, match=r"running nodes \(a\): stop them, as they are of an older version"):
         upgrade_if_older(open_database_url(url), None)

@@ -26,7 +26,7 @@ from machine.timestamps import format_timestamp
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault
 from referee.record import Header
-from seasons import header
+from referee_table import header
 from virtual_time import advance
 
 OTHER = "ws://arena/b"
@@ -290,15 +290,15 @@ async def test_an_assigned_match_whose_bot_is_gone_is_refused_to_who_asked_for_i
 
 async def test_a_match_of_the_journal_that_nobody_was_told_of_does_not_go_on_without_its_bots(serve: Any) -> None:
     served = await serve(nodes=Gone())
-    assert not await served.arena.should_resume(header("m-1"), bytes(SEED_BYTES))
+    assert not await served.arena.should_resume(header(match="m-1"), bytes(SEED_BYTES))
 
 
 async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:
     store: Any = Noted()
     nodes = ClusterView(store, store, "a", 1, "ws://arena/a")
-    store.under_way = [nodes._under_way(header(match), bytes(SEED_BYTES)) for match in ("m-1", "m-2")]
+    store.under_way = [nodes._under_way(header(match=match), bytes(SEED_BYTES)) for match in ("m-1", "m-2")]
     for match in ("m-1", "m-2", "m-3"):
-        await nodes.register_resumed(header(match), bytes(SEED_BYTES))
+        await nodes.register_resumed(header(match=match), bytes(SEED_BYTES))
     assert store.writes == 1
     assert [one.match for one in store.under_way] == ["m-1", "m-2", "m-3"]
 

@@ -51,16 +51,6 @@ def store(url: str) -> Iterator[Store]:
         yield store
 
 
-def test_an_arena_is_made_in_an_empty_database_and_found_there() -> None:
-    url = new_database(made=False)
-    assert open_database_url(url).revision() is None
-    with closing(Store.open(url)) as store:
-        finish(store, result("m1"))
-    assert open_database_url(url).revision() == SCHEMA_REVISIONS[-1]
-    with closing(Reader.open(url)) as reader:
-        assert [found.match for found in reader.iterate(iter_results)] == ["m1"]
-
-
 def test_a_database_of_the_first_schema_is_upgraded_to_what_a_new_one_has(url: str) -> None:
     old = new_database()
     alter(old, *TO_FIRST_SCHEMA)
@@ -165,22 +155,6 @@ def test_text_with_a_nul_finds_nothing(store: Store) -> None:
     season(store)
     with pytest.raises(UsageFault, match="NUL"):
         store.read(bots_page, search="a\0b")
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ("DROP VIEW ladder", "view ladder is missing"),
-        (
-            "CREATE OR REPLACE VIEW ladder AS SELECT pool, 1::bigint AS place, version AS bot, mu AS score, mu, sigma, "
-            "matches AS played, wins AS won, draws AS drawn, losses AS lost, version, mu AS payoff FROM ratings",
-            "view ladder is not the one of this version",
-        ),
-    ],
-)
-def test_a_changed_view_is_noticed(url: str, store: Store, change: str, complaint: str) -> None:
-    alter(url, change)
-    assert list(store.iterate(check_database, lambda *_, **__: ())) == [complaint]
 
 
 def test_what_was_broken_by_hand_is_told_in_lines(url: str, store: Store) -> None:

@@ -80,14 +80,6 @@ def test_a_server_and_its_pages_start_without_loading_what_only_some_requests_ne
     assert not loaded & {*dear, "sqlalchemy.dialects.postgresql"}
 
 
-def test_a_missing_database_is_not_made_by_reading(tmp_path: Path) -> None:
-    with pytest.raises(
-        DatabaseNotFound, match=r"no arena data in .*arena\.db: start `arena serve` or `arena tournament`"
-    ):
-        Store.open(tmp_path / "data" / "arena.db", create=False)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("not a database\n" * 20)
