@@ -64,8 +64,6 @@ class KnownBots:
         self._here: set[str] = set()
         self._absent: dict[str, None] = {}
         """The known bots that are disconnected, in the order in which they left."""
-        self._playing: Counter[str] = Counter()
-        """The number of running rated matches of each bot."""
         self._under_way: dict[str, _RatedMatch] = {}
         """The rated matches in progress, by match id."""
 
@@ -198,7 +196,8 @@ class KnownBots:
         """
         excess = len(self._absent) - self._max_absent
         if excess > 0:
-            idle = (bot for bot in self._absent if bot not in self._playing)
+            playing = {bot for rated in self._under_way.values() for bot in rated.bots}
+            idle = (bot for bot in self._absent if bot not in playing)
             for bot in list(itertools.islice(idle, excess)):
                 self.forget(bot)
 
@@ -233,15 +232,13 @@ class KnownBots:
 
     def begin_rated(self, match: str, pool: str, bots: tuple[str, ...]) -> None:
         """Count a rated ladder match towards the daily limit when it begins."""
-        if match not in self._under_way:
-            self._playing.update(bots)
         self._under_way[match] = _RatedMatch(pool, bots)
         for bot, other in itertools.permutations(bots, 2):
             self._note_rated(bot, other, pool, match, math.inf)
 
     def end_unrated(self, match: str) -> None:
         """Stop counting a match towards the daily limit, because it ended without ratings."""
-        rated = self._end(match)
+        rated = self._under_way.pop(match, None)
         if rated is not None:
             for bot, other in itertools.permutations(rated.bots, 2):
                 self._of(bot).rated_matches[rated.pool][other].pop(match, None)
@@ -251,19 +248,10 @@ class KnownBots:
         """Take over the new ratings of a finished match, and count it towards the daily limit."""
         for bot, rating in zip(rated.bots, rated.ratings, strict=True):
             self._of(bot).ratings[rated.pool] = rating
-        self._end(rated.match)
+        self._under_way.pop(rated.match, None)
         for bot, other in itertools.permutations(rated.bots, 2):
             self._note_rated(bot, other, rated.pool, rated.match, now)
         self._forget_absent()
-
-    def _end(self, match: str) -> _RatedMatch | None:
-        """Remove a match from the rated matches in progress. Return it; None if it was not one of them."""
-        rated = self._under_way.pop(match, None)
-        for bot in () if rated is None else rated.bots:
-            self._playing[bot] -= 1
-            if not self._playing[bot]:
-                del self._playing[bot]
-        return rated
 
     def _note_rated_matches(self, loaded: BotLoaded | RatingsReloaded) -> None:
         for match, pool, other, at in loaded.rated_matches:

@@ -413,4 +413,4 @@ _HANDLERS: dict[type[LobbyEvent], Callable[[Lobby, Any, float], Effects | None]]
     events.DrainCancelled: Lobby._on_drain_cancelled,
     events.Tick: Lobby._on_tick,
 }
-"""What handles each type of event; None stands for no effects."""
+"""The handler of each type of event; None stands for no effects."""

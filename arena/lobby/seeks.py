@@ -111,7 +111,7 @@ class ActiveSeek:
 SeeksByBot = dict[str, dict[str, ActiveSeek]]
 """Active seeks, by folded bot name and then by seek id. A bot's oldest seek comes first."""
 Aim = tuple[MatchSpec, frozenset[str]] | tuple[str, str]
-"""What a seek is for: a spec and the set of named opponents, or a game and the folded name of an opponent."""
+"""The aim of a seek: a spec and the set of named opponents, or a game and the folded name of an opponent."""
 
 
 class SeekIndex:

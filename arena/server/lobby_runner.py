@@ -326,4 +326,4 @@ _PERFORMERS: dict[type[LobbyEffect], Callable[[LobbyRunner, Any], object]] = {
         effect.bot, effect.match, effect.pause_s
     ),
 }
-"""What performs each type of effect."""
+"""The performer of each type of effect."""

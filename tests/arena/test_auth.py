@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from sqlalchemy import Connection
 
 from arena.host.client_registry import LISTING_CACHE_TTL_S
 from arena.host.handler import AuthFailed, TooOften
-from arena.server import auth
+from arena.server import auth, guess_limits
 from arena.server.auth import Authenticator, Registration
 from arena.server.guess_limits import MAX_KNOWN_ADDRESSES, GuessLimits
 from arena.store.database import StoreError
@@ -140,7 +139,8 @@ def _give_tokens(served: Any, *names: str) -> None:
 def free_guesses(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Let a server that starts now allow this many wrong tokens of an address without a wait."""
     backoff = WRONG_TOKEN_BACKOFF._replace(free_failures=count)
-    monkeypatch.setattr(auth, "GuessLimits", partial(GuessLimits, backoff, backoff))
+    for policy in ("WRONG_TOKEN_BACKOFF", "ADDRESS_BACKOFF"):
+        monkeypatch.setattr(guess_limits, policy, backoff)
 
 
 async def test_after_a_wrong_token_too_many_an_address_waits_before_anything_is_looked_up(

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -140,11 +141,8 @@ async def test_an_assigned_match_is_asked_about_before_it_begins(
             await client.ready(start)
         await bob.send(type="resign", match="t1-0")
         assert [seat.reason for seat in (await played).result.seats] == ["win", "resigned"]
+        fault = RulesFault("counting", "no more")
         monkeypatch.setattr(served.arena.host.rules, "must_prepare", lambda *given: True)
-        monkeypatch.setattr(served.arena.host.rules, "prepare", lambda *given: fail())
+        monkeypatch.setattr(served.arena.host.rules, "prepare", AsyncMock(side_effect=fault))
         with pytest.raises(RulesFault, match="no more"):
             await assigned.play("t1-1", "t1", bots, lambda: header("t1-1"), WITHIN)
-
-
-async def fail() -> None:
-    raise RulesFault("counting", "no more")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -176,21 +175,6 @@ def test_a_part_that_can_not_be_cut_off_is_never_taken_for_the_record(
     with pytest.raises(JournalFault):
         match.write(written(*table.lines[3:]))
     assert match.read_record_lines() == [write_line(table.lines[1])]
-
-
-def test_a_real_limit_on_the_file_is_a_fault_and_leaves_whole_lines(tmp_path: Path) -> None:
-    line = write_line(Secret(seed="0" * 64))
-    match, limits = Journal(tmp_path).create("m-1"), resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (3 * len(line) + 10, limits[1]))
-    try:
-        for _ in range(3):
-            match.write(line)
-        for _ in range(2):
-            with pytest.raises(JournalFault, match=r"is the disk full\?|can't be written"):
-                match.write(line)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert (tmp_path / "m-1.jsonl").read_bytes() == 3 * line
 
 
 def test_with_a_log_every_line_is_on_disk_before_it_counts_as_written(

@@ -6,14 +6,15 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import trueskill
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from arena.ratings import rating_system
-from arena.ratings.rating_system import BETA, MU, SIGMA, Rating
+from arena.ratings import rating_system, trueskill_update
+from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, RatingStanding
 from referee.result import Ratings, SeatRating
 
 FAR = [Rating(400, 1.0), Rating(25, 2.0), Rating(-380, 1.5)]
@@ -122,3 +123,28 @@ def test_a_draw_at_the_edge_of_double_precision_is_rated(gap: float, sigma: floa
     assert 0 < weak.mu < strong.mu < gap
     assert 0 < weak.sigma < sigma
     assert strong.sigma == pytest.approx(weak.sigma)
+
+
+NEW, OTHER = RatingStanding(), RatingStanding(30.0, 4.0, 20)
+
+
+@pytest.mark.parametrize(
+    ("standings", "ranks", "rows"),
+    [
+        ([NEW] * 6, [1, 2, 3, 4, 5, 6], 1),
+        ([NEW] * 6, [1] * 6, 1),
+        ([NEW] * 6, [1, 1, 1, 2, 2, 3], 1),
+        ([OTHER, *[NEW] * 5], [1] * 6, 6),
+        ([OTHER, OTHER, *[NEW] * 4], [1] * 6, 15),
+        ([RatingStanding(20.0 + seat, 4.0, 20) for seat in range(4)], [1] * 4, 24),
+    ],
+)
+def test_a_tie_is_computed_once_for_each_order_of_the_ratings_in_it(
+    standings: list[RatingStanding], ranks: list[int], rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed = []
+    update = trueskill_update.update
+    monkeypatch.setattr(trueskill_update, "update", lambda row, *given: computed.append(row) or update(row, *given))
+    versions: list[Any] = [""] * len(ranks)
+    rating_system.rate("risk-campaign", standings, versions, ranks)
+    assert len(computed) == rows

@@ -6,6 +6,8 @@ import io
 from typing import Any
 
 import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from arena.lobby.effects import (
     CallBots,
@@ -40,11 +42,13 @@ from arena.lobby.events import (
     SeekWithdrawn,
 )
 from arena.lobby.lobby import DRAIN_CANCELLED_MESSAGE, DRAINING_MESSAGE, Lobby
-from arena.lobby.log import LobbyLogEntry, encode_line, replay
+from arena.lobby.log import replay
 from arena.lobby.policy import LobbyPolicy
 from arena.lobby.suspensions import pause_message
+from lobby_machine import LobbyMachine
 from protocol.messages import Error, Seek, Unseeked
 from seek_board import SeekBoard
+from volumes import examples
 
 URL = "ws://arena/b"
 ADDRESS = "address of ann"
@@ -346,15 +350,12 @@ def test_the_bots_that_a_seek_names_are_seated_in_the_order_of_their_names() -> 
     assert list(start.bots[1:]) == sorted(set(start.bots) - {start.bots[0]})
 
 
-def test_a_log_that_is_replayed_gives_the_same_effects() -> None:
-    board = SeekBoard()
-    lines, effects = [], []
-    events: list[LobbyEvent] = [BotJoined("ann", 2, ADDRESS), placed(), MatchAdded("m", ("ann",)), DrainStarted()]
-    for number, event in enumerate(events):
-        entry = LobbyLogEntry(float(number), number, event)
-        lines.append(encode_line(entry))
-        effects.append((entry, board.lobby.receive(event, entry.now, entry.make_rng())))
-    assert list(replay(lines, Lobby(LobbyPolicy(rated_per_pair=1)))) == effects
+def test_nothing_that_happens_to_a_lobby_breaks_what_holds_of_every_lobby() -> None:
+    """Rules and invariants of the machine say what holds; here is said that matches began."""
+    LobbyMachine.counts.clear()
+    some = settings(max_examples=examples(12, nightly=500), stateful_step_count=50, deadline=None)
+    run_state_machine_as_test(LobbyMachine, settings=some)
+    assert LobbyMachine.counts["StartMatch"] > 5
 
 
 async def test_the_log_of_a_server_tells_again_which_matches_it_started(serve: Any) -> None:

@@ -1,4 +1,4 @@
-"""Open seeks, which take any match of a game, and seeks that name several opponents."""
+"""Open seeks, which take any match of a game, private ones, and seeks that name several opponents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from arena.lobby.events import BotLoaded, BotReady, MatchAdded, SeatReleased
 from arena.lobby.policy import LobbyPolicy
 from protocol.games import game_names
-from protocol.messages import Seek
+from protocol.messages import ListedSeek, Seek
 from seek_board import SeekBoard
 
 POLICY = LobbyPolicy()
@@ -267,3 +267,62 @@ def test_of_two_open_seeks_of_a_bot_that_is_taken_which_fits(board: SeekBoard) -
     board.add("ann", Seek(id="s", game="dilemma", config={"preset": "rock-paper-scissors"}))
     assert board.until(1) == [("ann", "house")]
     assert board.seeks_of("house") == ["one"]
+
+
+# Private: only who names their bot takes them, as who waits for a friend wants
+
+
+def test_neither_the_ladder_nor_an_open_seek_takes_one_that_is_private(board: SeekBoard) -> None:
+    board.private("ann")
+    assert board.lobby.list_seeks("ann") == [ListedSeek(game="nim", preset="classic", private=True)]
+    board.open("house")
+    board.seek("bob")
+    assert board.until(1) == [("bob", "house")]
+    board.private("eve")
+    board.seek("cid")
+    board.seek("dan")
+    assert board.until(2)[1:] == [("cid", "dan")]
+    assert "private" in board.seeks_of("ann")
+    assert "private" in board.seeks_of("eve")
+
+
+@pytest.mark.parametrize("first", ["ann", "bob"])
+def test_who_names_the_bot_of_a_private_seek_meets_it_unrated_whoever_came_first(board: SeekBoard, first: str) -> None:
+    board.open("house")
+    seeks = {"ann": lambda: board.private("ann"), "bob": lambda: board.seek("bob", opponent="ANN")}
+    seeks.pop(first)()
+    for seek in seeks.values():
+        seek()
+    assert board.until(1) == [("ann", "bob")]
+    assert [rated for _, rated in board.played] == [False]
+    assert not board.seeks_of("ann")
+
+
+def test_who_names_it_for_something_else_does_not_meet_it(board: SeekBoard) -> None:
+    board.private("ann")
+    board.seek("bob", opponent="ann", heaps=[1, 2])
+    board.seek("cid", "first", opponent="dan")
+    board.seek("dan", "first", opponent="cid")
+    assert board.until(1) == [("cid", "dan")]
+    board.seek("bob", "again", opponent="ann")
+    assert board.until(2)[1] == ("ann", "bob")
+
+
+def test_a_private_seek_that_is_taken_back_is_found_no_more(board: SeekBoard) -> None:
+    board.private("ann")
+    board.withdraw("ann", "private")
+    board.seek("bob", opponent="ann")
+    board.seek("cid", "first", opponent="dan")
+    board.seek("dan", "first", opponent="cid")
+    assert board.until(1) == [("cid", "dan")]
+
+
+def test_the_pace_of_the_ladder_does_not_hold_it() -> None:
+    board = SeekBoard(LobbyPolicy(max_matches_per_hour=1))
+    board.seek("ann")
+    board.seek("bob")
+    board.until(1)
+    board.private("ann")
+    assert board.lobby.rate_delay_s("ann", board.now) == 0.0
+    board.seek("bob", opponent="ann")
+    assert board.until(2)[1] == ("ann", "bob")

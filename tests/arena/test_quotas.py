@@ -188,20 +188,6 @@ async def begun(served: Any, clients: list[Any], **seek: Any) -> dict[str, Any]:
     return start
 
 
-async def test_an_address_with_all_its_matches_under_way_is_refused_and_others_play(serve: Any) -> None:
-    served = await serve(quotas=Quotas(QuotaLimits(matches_per_address=1)))
-    greedy = await two(served, HERE, "ab")
-    match = (await begun(served, greedy))["match"]
-    await greedy[0].send(type="seek", id="more", game="nim")
-    error = await greedy[0].expect("error")
-    assert (error["code"], error["ref"]) == ("unavailable", "more")
-    assert error["message"] == "seek: 127.0.0.2 has 1 matches running, the maximum is 1: finish some first"
-    await begun(served, await two(served, THERE, "cd"))
-    await greedy[0].send(type="resign", match=match)
-    await greedy[0].expect("end")
-    await begun(served, greedy)
-
-
 async def test_seeks_that_came_before_wait_until_their_address_may_begin_another(serve: Any) -> None:
     served = await serve(quotas=Quotas(QuotaLimits(matches_per_address=1)))
     clients = await two(served, HERE, "ab")

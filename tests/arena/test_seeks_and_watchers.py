@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 
 from arena.host.runner import ALREADY_WATCHING_MESSAGE
-from arena.replay.verify import verify_record
-from arena.store.result_queries import record_of
-from referee import record_reader
 
 # Seeks and seats
 
@@ -35,15 +32,6 @@ async def test_a_ready_that_crosses_with_the_end_of_its_match_means_nothing(serv
 
 
 # More than two seats
-
-
-async def test_a_game_for_three_begins_when_three_seek_it(serve: Any, dibs: None) -> None:
-    served = await serve()
-    seats, start = await served.three()
-    assert {player["bot"] for player in start["seats"]} == {"ann", "bob", "cid"}
-    ends = await asyncio.gather(*(client.play() for client in seats))
-    assert [sorted(end["ranks"]) for end in ends] == [[1, 2, 2]] * 3
-    verify_record(record_reader.read_record(served.store.read(record_of, start["match"]), "record"))
 
 
 async def test_a_seat_that_drops_out_of_three_is_told_one_end_and_is_free_at_once(serve: Any, dibs: None) -> None:
