@@ -9,7 +9,6 @@ Exit status 1 if any of these checks fails.
 
 from __future__ import annotations
 
-import argparse
 import sqlite3
 import sys
 import tempfile
@@ -23,6 +22,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from season import play_matches
 from sqlalchemy import Connection
+from toolkit import read_options
 
 from arena.commands.db import check_match
 from arena.store.database import Database
@@ -110,12 +110,9 @@ def compare_databases(folder: Path, server: PostgresServer, matches: Sequence[St
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--matches", type=int, default=1000)
-    parser.add_argument("--batch", type=int, default=16)
-    options = parser.parse_args()
+    options = read_options(__doc__, matches=1000, batch=16)
     if min(options.matches, options.batch) < 1:
-        parser.error("--matches and --batch are 1 or more")
+        raise SystemExit("--matches and --batch are 1 or more")
     matches = [prepare_match(closed) for closed in play_matches(options.matches)]
     print(f"{len(matches)} matches")
     with tempfile.TemporaryDirectory() as folder, postgres_server(durable=True) as server:

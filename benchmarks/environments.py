@@ -10,7 +10,6 @@ The program takes a minute. OpenSpiel needs `pip install open_spiel`; `ARENA_PLA
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import time
@@ -20,6 +19,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from toolkit import option, read_options
 
 from bots.environments import VectorGames, VectorSingle, env
 from bots.environments.vector_single import choose_uniformly
@@ -47,10 +47,7 @@ ROW_FORMAT = "{:<28}{:<34}{:>12}{:>26}{:>9}{:>20}"
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--seconds", type=float, default=0.3, help="for each, in each round")
-    options.add_argument("--rounds", type=int, default=5)
-    given = options.parse_args()
+    given = read_options(__doc__, seconds=option(0.3, "for each, in each round"), rounds=5)
     print(f"{os.cpu_count()} processors, of which one at a time; batches of {BATCH_GAMES:,} games")
     print(ROW_FORMAT.format("game", "environment", "steps/s", "", "batch is", ""))
     for game, config, luck in GAMES:

@@ -7,16 +7,11 @@ cores. The start of processes is not measured. On a busy machine, look at the pr
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from datetime import datetime
-from pathlib import Path
 from typing import NamedTuple
+
+from toolkit import children_processor_s, matches_per_second, play_tournament
 
 from bots import play_all
 
@@ -67,26 +62,15 @@ def play_as_processes(game: str, bots: Sequence[str], matches: int) -> MatchSpee
     run_tournament(game, bots, 1)  # warm up whatever is compiled or solved once
     alone, _ = run_tournament(game, bots, 1)
     spent, results = run_tournament(game, bots, 1 + matches)
-    began = min(datetime.fromisoformat(result["started"]) for result in results)
-    ended = max(datetime.fromisoformat(result["finished"]) for result in results)
-    return MatchSpeed(len(results) / (ended - began).total_seconds(), 1000 * (spent - alone) / matches)
+    return MatchSpeed(matches_per_second(results), 1000 * (spent - alone) / matches)
 
 
 def run_tournament(game: str, bots: Sequence[str], matches: int) -> tuple[float, list[dict[str, str]]]:
     """Run a tournament between two bots. Return the processor seconds of all its processes, and the results."""
     words = [f"{name}={bot}" for name, bot in zip(("one", "other"), bots, strict=True)]
-    before = _children_processor_s()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "out.json"
-        options = ["--rounds", str(matches), "--jobs", "1", "--data", folder, "--json", str(file)]
-        command = [sys.executable, "-m", "arena", "tournament", *words, "--game", game, *options]
-        subprocess.run(command, check=True, capture_output=True)
-        return _children_processor_s() - before, json.loads(file.read_text())["matches"]
-
-
-def _children_processor_s() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    before = children_processor_s()
+    content = play_tournament(*words, "--game", game, "--rounds", str(matches), "--jobs", "1")
+    return children_processor_s() - before, content["matches"]
 
 
 if __name__ == "__main__":

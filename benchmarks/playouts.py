@@ -7,13 +7,13 @@ numba.
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from typing import Any
+
+from toolkit import run_plain
 
 from bots.search import SearchLimit
 from games.risk.rules.campaign import Campaign, Position
@@ -43,14 +43,7 @@ def main() -> None:
     if sys.argv[1:] == ["speeds"]:
         print(json.dumps(measure_all()))
         return
-    plain = subprocess.run(
-        [sys.executable, __file__, "speeds"],
-        env={**os.environ, "ARENA_PLAIN": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    slow = json.loads(plain.stdout)
+    slow = run_plain("speeds")
     print(ROW_FORMAT.format("campaign", "code", "simulations/s", "faster", "turns/s", "faster"))
     for name, (sims, turns) in slow.items():
         print(ROW_FORMAT.format(name, "plain Python", f"{sims:,.0f}", "1x", f"{turns:,.0f}", "1x"))

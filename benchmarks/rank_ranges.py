@@ -8,10 +8,11 @@ Usage: python benchmarks/rank_ranges.py [--rounds 1,3,10,30] [--bots 30] [--seed
 
 from __future__ import annotations
 
-import argparse
 import itertools
 from random import Random
 from statistics import fmean
+
+from toolkit import read_options
 
 from arena.ratings.rank_ranges import RankRange, ScoredMatch, rank_ranges
 
@@ -33,13 +34,9 @@ def play_tournament(bots: int, rounds: int, seed: int) -> list[RankRange]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", default="1,3,10,30")
-    parser.add_argument("--bots", type=int, default=30)
-    parser.add_argument("--seeds", type=int, default=5)
-    asked = parser.parse_args()
+    asked = read_options(__doc__, rounds=[1, 3, 10, 30], bots=30, seeds=5)
     print("rounds  matches  ranks in a range  may be first  missed")
-    for rounds in map(int, asked.rounds.split(",")):
+    for rounds in asked.rounds:
         seasons = [play_tournament(asked.bots, rounds, seed) for seed in range(asked.seeds)]
         width = fmean(one.worst - one.best + 1 for ranges in seasons for one in ranges)
         first = fmean(sum(one.best == 1 for one in ranges) for ranges in seasons)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import base64
 import contextlib
 import multiprocessing
 import os
@@ -38,7 +37,8 @@ import msgpack
 import uvloop
 
 sys.path += [str(Path(__file__).parent / "reliability"), str(Path(__file__).parents[1] / "tests")]
-from rig import MSGPACK, Server, make_frame, parse_options
+from rig import BINARY, MSGPACK, Server, make_frame, make_handshake, take_frames
+from toolkit import quantile, read_options
 
 from arena.server.nodes import rendezvous_weight
 from arena.store.database_url import open_database_url
@@ -81,10 +81,7 @@ class PreparedBot(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        key = base64.b64encode(secrets.token_bytes(16)).decode()
-        lines = ["GET / HTTP/1.1", "Host: localhost", "Upgrade: websocket", "Connection: Upgrade"]
-        lines += ["Sec-WebSocket-Version: 13", f"Sec-WebSocket-Protocol: {MSGPACK}", f"Sec-WebSocket-Key: {key}"]
-        transport.write("\r\n".join([*lines, "", ""]).encode())
+        transport.write(make_handshake(transport.get_extra_info("peername")[1], MSGPACK))
 
     def data_received(self, data: bytes) -> None:
         data = self._data + data
@@ -95,17 +92,10 @@ class PreparedBot(asyncio.Protocol):
                 return
             self._upgraded = True
             self._send(type="hello", bot=self._name, token=f"the token of {self._name}")
-        at = 0
-        while len(data) >= at + 4:
-            size, start = data[at + 1], at + 2
-            if size == 126:
-                size, start = int.from_bytes(data[at + 2 : at + 4]), at + 4
-            if len(data) < start + size:
-                break
-            if data[at] & 15 == 2:
-                self._handle_message(data[start : start + size])
-            at = start + size
-        self._data = data[at:]
+        frames, self._data = take_frames(data)
+        for opcode, payload in frames:
+            if opcode == BINARY:
+                self._handle_message(payload)
 
     def _handle_message(self, payload: bytes) -> None:
         if payload.startswith(_TURN_TYPE, 1):
@@ -203,7 +193,7 @@ class LoadResults(NamedTuple):
     rates: list[float]
     """The plies per second of each load."""
     delays: list[list[float]]
-    """The sorted seconds from moves to the opponents' turns, for each load."""
+    """The seconds from moves to the opponents' turns, for each load."""
     servers: float
     """The mean number of processors that all servers used together."""
     clients: float
@@ -253,7 +243,7 @@ def measure_loads(servers: dict[str, Server], loads: Sequence[Load], seconds: fl
     clients = sum(now - then for (_, now), (_, then) in zip(after, before, strict=True))
     return LoadResults(
         [len(plies) / seconds for plies, _ in after],
-        [sorted(plies) for plies, _ in after],
+        [plies for plies, _ in after],
         used / seconds,
         clients / seconds,
     )
@@ -311,16 +301,13 @@ def print_latency(postgres: PostgresServer, arguments: argparse.Namespace) -> No
             if pairs:
                 loads.append(Load(hot, servers[owner_of(hot, names)].port, pairs, processor=processors[1]))
             delays = measure_loads(servers, loads, arguments.seconds).delays[0]
-        p50, p99 = (1000 * delays[int(share * len(delays))] for share in (0.5, 0.99))
+        p50, p99 = (1000 * quantile(delays, share) for share in (0.5, 0.99))
         print(f"{cold}, {what}: p50 {p50:.2f} ms, p99 {p99:.2f} ms of {len(delays)} plies")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--pairs", type=int, default=16)
-    arguments = parse_options(parser, seconds=1.0, rounds=1, pairs=4)
+    small = {"seconds": 1.0, "rounds": 1, "pairs": 4}
+    arguments = read_options(__doc__, small, seconds=5.0, rounds=3, pairs=16)
     assert owner_of("nim", NODES) != owner_of("dilemma", NODES)
     with postgres_server(durable=True) as postgres:
         print_latency(postgres, arguments)

@@ -9,13 +9,13 @@ the generic search.
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from toolkit import run_plain
 
 from bots.analysis.searches import SearchComparison, SearchRun, compare_searches
 from bots.evaluation import load_evaluation
@@ -104,15 +104,8 @@ def report(comparison: SearchComparison) -> None:
 
 def print_risk_speeds() -> None:
     """Print the nodes per second of each search of Risk, for each evaluation, with ratios to the generic search."""
-    plain = subprocess.run(
-        [sys.executable, __file__, "speeds"],
-        env={**os.environ, "ARENA_PLAIN": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
     print(RISK_ROW_FORMAT.format("evaluation", "search", "nodes/s", "faster"))
-    for name, (nodes, seconds) in json.loads(plain.stdout).items():
+    for name, (nodes, seconds) in run_plain("speeds").items():
         generic = measure_generic(name)
         rows = {"generic": generic, "kernel, plain Python": SearchSpeed(nodes, seconds)}
         if HAS_NUMBA:

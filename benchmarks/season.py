@@ -10,8 +10,6 @@ database to it and measures it as well; `busy` is then the processor time of the
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import os
 import shutil
 import subprocess
@@ -25,6 +23,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from toolkit import memory_mib, option, read_options
 
 from arena.store.backup import back_up
 from arena.store.database_copy import copy_database
@@ -51,7 +51,6 @@ CLOCK = Clock(bank_ms=60_000, increment_ms=500)
 """The clock of the matches."""
 BATCH_SIZE = 500
 """Number of matches that are stored in one transaction."""
-KIB_PER_MIB = 1024
 SAMPLE_INTERVAL_S = 0.01
 """Seconds between two measurements of a process's memory."""
 COMMANDS = (
@@ -70,11 +69,11 @@ COMMANDS = (
 
 
 class Cost(NamedTuple):
-    """The cost of a process: wall clock and processor seconds, and peak memory in KiB."""
+    """The cost of a process: wall clock and processor seconds, and peak memory in MiB."""
 
     wall: float
     busy: float
-    peak: int
+    peak: float
 
 
 def play_matches(count: int) -> Iterator[ClosedMatch]:
@@ -119,9 +118,9 @@ def measure_command(words: str, folder: Path, url: str | None) -> Cost:
     where = {} if url is None else {"ARENA_DB": url}
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | where)
-    peak = 0
+    peak = 0.0
     while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
-        peak = max(peak, peak_kib(process.pid))
+        peak = max(peak, memory_mib(process.pid, "VmHWM"))  # the usage at its exit includes the memory of this program
         time.sleep(SAMPLE_INTERVAL_S)
     wall = time.perf_counter() - began
     _, status, usage = ended
@@ -130,15 +129,6 @@ def measure_command(words: str, folder: Path, url: str | None) -> Cost:
         raise SystemExit(f"arena {words} failed")
     shutil.rmtree(out, ignore_errors=True)
     return Cost(wall, usage.ru_utime + usage.ru_stime, peak)
-
-
-def peak_kib(process: int) -> int:
-    """Return the peak memory of a running process in KiB. The process is read while it runs, because the resource usage
-    at its exit would include the memory of this program.
-    """
-    with contextlib.suppress(OSError, IndexError):
-        return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])
-    return 0
 
 
 def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> None:
@@ -152,30 +142,29 @@ def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> 
             for size, url in where.items():
                 found = measure_command(words, folder / str(size), url)
                 ratio = "" if before is None else f"{found.busy / before:.2f}"
-                seconds, peak_mib = f"{found.wall:9.2f}{found.busy:9.2f}", found.peak / KIB_PER_MIB
-                print(f"{words:40}{size:9}{name:>12}{seconds}{ratio:>7}{peak_mib:7.0f}", flush=True)
+                seconds = f"{found.wall:9.2f}{found.busy:9.2f}"
+                print(f"{words:40}{size:9}{name:>12}{seconds}{ratio:>7}{found.peak:7.0f}", flush=True)
                 before = found.busy
 
 
-def copy_to_server(server: PostgresServer, folder: Path, sizes: list[int]) -> dict[int, str]:
-    urls = {}
-    for size in sizes:
-        server.execute(f"CREATE DATABASE of_{size}")
-        urls[size] = server.url(f"of_{size}")
-        copy_database(open_database_url(folder / str(size) / "arena.db"), open_database_url(urls[size]))
-        server.execute("VACUUM ANALYZE", f"of_{size}")
-    return urls
+def copy_to_server(server: PostgresServer, file: Path, name: str) -> str:
+    """Copy a database file into a new database of a server, and return the URL of the copy."""
+    server.execute(f"CREATE DATABASE {name}")
+    copy_database(open_database_url(file), open_database_url(server.url(name)))
+    server.execute("VACUUM ANALYZE", name)
+    return server.url(name)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--matches", type=int, default=100_000)
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--only", default="", help="commands with this in them")
-    parser.add_argument("--postgresql", action="store_true", help="on a server as well")
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        matches=100_000,
+        data=option(None, type=Path),
+        only=option("", "commands with this in them"),
+        postgresql=option(False, "on a server as well"),
+    )
     if options.matches < 4:
-        parser.error(f"--matches is {options.matches}: 4 or more")
+        raise SystemExit(f"--matches is {options.matches}: 4 or more")
     sizes = [options.matches // 4, options.matches // 2, options.matches]
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.data or Path(scratch)
@@ -185,7 +174,8 @@ def main() -> None:
             measure(folder, sizes, options.only, {})
             return
         with postgres_server(durable=True) as server:
-            measure(folder, sizes, options.only, copy_to_server(server, folder, sizes))
+            urls = {size: copy_to_server(server, folder / str(size) / "arena.db", f"of_{size}") for size in sizes}
+            measure(folder, sizes, options.only, urls)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ from typing import NamedTuple, NoReturn
 
 import msgpack
 import uvloop
+from toolkit import memory_mib, option, processor_s, quantile, read_options
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
@@ -124,6 +125,7 @@ class _Load:
         self.rate = rate
         self.count = 0
         self.latencies: list[float] = []
+        """The times in µs from a move to the opponent's turn."""
         self.is_counting = False
         self.connect_limit = asyncio.Semaphore(50)
         """A limit on the number of clients that connect at the same time. Each must connect within a timeout."""
@@ -151,11 +153,6 @@ class _Load:
         await allowed
         self._moved_at[match] = time.perf_counter()
 
-    def quantile(self, share: float) -> float:
-        """Return the quantile `share` of the times in µs from a move to the opponent's turn; NaN if there are none."""
-        times = sorted(self.latencies)
-        return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
-
     async def release_moves(self) -> None:
         """Let waiting clients move, in order of arrival, at the total rate of `rate` moves per second. Clients do not
         use timers of their own, because these are too coarse.
@@ -173,7 +170,23 @@ class _Load:
 
 
 def main() -> None:
-    options = _read_options()
+    options = read_options(
+        __doc__,
+        connections=64,
+        seconds=5.0,
+        rounds=3,
+        rate=option(0.0, "plies a second in all (as many as there can be)"),
+        against=option([], "another version; may be given more than once", metavar="COMMIT", action="append"),
+        game=option([], "also this game; may be given more than once", metavar="FILE|NAME", action="append"),
+        synced=option(False, "also this version as with --durability machine"),
+        mqtt=option(False, "also this version with a feed to a Mosquitto"),
+        metrics=option(False, "also this version with metrics that are read"),
+        publish=option(None, argparse.SUPPRESS),
+        isolated=option(False, argparse.SUPPRESS),
+        measured=option(False, argparse.SUPPRESS),
+        profile=option(None, "write the arena server's cProfile here", type=Path),
+        serve=option(None, argparse.SUPPRESS, choices=("echo", "arena")),
+    )
     if options.serve:
         job = _serve_echo() if options.serve == "echo" else _serve_arena(options)
         profile = cProfile.Profile() if options.profile else None
@@ -192,29 +205,6 @@ def main() -> None:
             for contender in contenders:
                 contender.runs.append(_measure(contender, options))
     (_print_latencies if options.rate else _print_rates)(contenders, options)
-
-
-def _read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rate", type=float, default=0, help="plies a second in all (as many as there can be)")
-    parser.add_argument(
-        "--against", metavar="COMMIT", action="append", default=[], help="another version; may be given more than once"
-    )
-    parser.add_argument(
-        "--game", metavar="FILE|NAME", action="append", default=[], help="also this game; may be given more than once"
-    )
-    parser.add_argument("--synced", action="store_true", help="also this version as with --durability machine")
-    parser.add_argument("--mqtt", action="store_true", help="also this version with a feed to a Mosquitto")
-    parser.add_argument("--metrics", action="store_true", help="also this version with metrics that are read")
-    parser.add_argument("--publish", metavar="URL", help=argparse.SUPPRESS)
-    parser.add_argument("--isolated", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--measured", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--profile", type=Path, help="write the arena server's cProfile here")
-    parser.add_argument("--serve", choices=("echo", "arena"), help=argparse.SUPPRESS)
-    return parser.parse_args()
 
 
 def _make_contenders(options: argparse.Namespace, folder: Path, broker: str | None) -> list[_Contender]:
@@ -355,30 +345,20 @@ async def _run_load(
         load.is_counting = False
         rate = load.count / (clock() - began)
         cost = _ratio(_processor_s(pid) - used, load.count) * 1e6
-        memory, peak = _memory_mib(pid, "VmRSS"), _memory_mib(pid, "VmHWM")
+        memory, peak = memory_mib(pid), memory_mib(pid, "VmHWM")
         for task in tasks:
             task.cancel()
-    return _Run(rate, cost, load.quantile(0.5), load.quantile(0.99), load.quantile(1), memory, peak)
+    p50, p99, longest = (quantile(load.latencies, share) for share in (0.5, 0.99, 1))
+    return _Run(rate, cost, p50, p99, longest, memory, peak)
 
 
 def _processor_s(pid: int) -> float:
-    """Return the processor seconds of a process and of its children. On systems other than Linux, return 0."""
+    """Return the processor seconds of a process and of its children, in which isolated rules run."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
-        return 0.0
-    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return own + sum(_processor_s(int(child)) for child in children)
-
-
-def _memory_mib(pid: int, what: str) -> float:
-    """Return the field `what` of a process's status file in MiB. On systems other than Linux, return 0."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0.0
-    return int(status.partition(f"{what}:")[2].split()[0]) / 1024
+        children = []
+    return processor_s(pid) + sum(_processor_s(int(child)) for child in children)
 
 
 async def _echo_client(port: int, number: int, load: _Load) -> None:

@@ -9,7 +9,6 @@ The databases are made like those of `season.py`. `--data` keeps and reuses them
 
 from __future__ import annotations
 
-import argparse
 import socket
 import statistics
 import sys
@@ -21,7 +20,8 @@ from typing import NamedTuple
 
 sys.path.append(str(Path(__file__).parent / "reliability"))
 import season
-from rig import TIMEOUT_S, Server, child_processes, process_memory_mib, start_bot
+from rig import TIMEOUT_S, Server, child_processes, start_bot
+from toolkit import memory_mib, option, read_options
 
 PAGES = ("/", "/matches", "/leaderboard", "/bots/student-07", "/api/v1/matches?limit=100")
 """The paths of the pages that are requested before memory is measured."""
@@ -59,9 +59,9 @@ def measure_start(folder: Path) -> StartupTimes:
                 _get(url + path)
             pid = server.process.pid
             page = child_processes(pid)[0]
-            ready = process_memory_mib(pid, "VmRSS"), process_memory_mib(page, "VmRSS")
+            ready = memory_mib(pid, "VmRSS"), memory_mib(page, "VmRSS")
             _play_matches(server.url)
-            peaks = process_memory_mib(pid, "VmHWM"), process_memory_mib(page, "VmHWM")
+            peaks = memory_mib(pid, "VmHWM"), memory_mib(page, "VmHWM")
     told.unlink()
     return StartupTimes(seconds, *ready, *peaks)
 
@@ -79,11 +79,9 @@ def _get(url: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--matches", type=int, nargs="+", default=[1000, 20_000, 100_000])
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--times", type=int, default=3)
-    options = parser.parse_args()
+    options = read_options(
+        __doc__, matches=option([1000, 20_000, 100_000], type=int, nargs="+"), data=option(None, type=Path), times=3
+    )
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.data or Path(scratch)
         sizes = sorted(options.matches)

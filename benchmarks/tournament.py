@@ -10,14 +10,11 @@ measures another checkout, with this Python.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import subprocess
 import sys
 import tempfile
-from datetime import datetime
 from pathlib import Path
+
+from toolkit import matches_per_second, option, play_tournament, read_options
 
 REPOSITORY = Path(__file__).parents[1]
 """The folder of the repository."""
@@ -38,11 +35,12 @@ run(Busy("busy"))
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--quick", type=int, default=400, help="matches of reference bots")
-    options.add_argument("--slow", type=int, default=24, help="matches of busy bots")
-    options.add_argument("--against", type=Path, help="another checkout")
-    given = options.parse_args()
+    given = read_options(
+        __doc__,
+        quick=option(400, "matches of reference bots"),
+        slow=option(24, "matches of busy bots"),
+        against=option(None, "another checkout", type=Path),
+    )
     with tempfile.TemporaryDirectory() as folder:
         busy = Path(folder, "busy.py")
         busy.write_text(BUSY_BOT_CODE)
@@ -60,18 +58,8 @@ def main() -> None:
 
 
 def _measure_rate(checkout: Path, bots: list[str], matches: int, way: tuple[str, ...]) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "out.json")
-        command = [sys.executable, "-m", "arena", "tournament", *bots, "--game", "nim", "--rounds", str(matches), *way]
-        command += ["--seed", "1", "--data", folder, "--json", str(file)]
-        environ = {**os.environ, "PYTHONPATH": str(checkout)}
-        subprocess.run(
-            command, check=True, cwd=checkout, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        played = json.loads(file.read_text())["matches"]
-    began = min(datetime.fromisoformat(match["started"]) for match in played)
-    ended = max(datetime.fromisoformat(match["finished"]) for match in played)
-    return len(played) / (ended - began).total_seconds()
+    words = (*bots, "--game", "nim", "--rounds", str(matches), *way, "--seed", "1")
+    return matches_per_second(play_tournament(*words, checkout=checkout)["matches"])
 
 
 if __name__ == "__main__":

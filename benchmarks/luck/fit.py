@@ -11,23 +11,16 @@ from __future__ import annotations
 
 import argparse
 import random
-import shlex
-import sys
 from collections.abc import Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import tomli_w
-from pairs import GamePair, play_pair
+from pairs import DIGITS, GamePair, PlayedGame, play_pair, write_coefficients
 
 from games.risk.measuring.features import FEATURE_NAMES, PositionSums
 from machine.workers.local import process_pool, spread
-from protocol import VERSION
 
-ROOT = Path(__file__).parents[2]
-"""The folder of the repository."""
 SEED = "fit-1"
 """The seed of the games for the fit. No benchmark plays the same games."""
 CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}
@@ -38,8 +31,6 @@ influences the bots' moves.
 """
 RIDGE = 1e-3
 """The scale of the ridge penalties in the regressions for the odds and for the points."""
-DIGITS = 5
-"""Decimal places of the printed coefficients."""
 FEATURE_COUNT = len(FEATURE_NAMES)
 """The number of features of a position."""
 
@@ -64,7 +55,7 @@ def play_pairs(pairs: Sequence[GamePair]) -> list[tuple[ChanceEvents, ...]]:
     return [tuple(map(_chance_events, play_pair(pair))) for pair in pairs]
 
 
-def _chance_events(walked: Any) -> ChanceEvents:
+def _chance_events(walked: PlayedGame) -> ChanceEvents:
     before, luck = [], []
     for state, move, after in walked.plies:
         outcomes = walked.rules.outcomes(state, move)
@@ -165,17 +156,12 @@ def main() -> None:
         rounded[2 * FEATURE_COUNT : 3 * FEATURE_COUNT],
         strict=True,
     )
-    command = shlex.join(["python", str(Path(__file__).relative_to(ROOT)), *sys.argv[1:]])
-    held = {
-        "name": "fitted-1",
+    content = {
         "turn": rounded[-2],
         "attacks": rounded[-1],
         "features": {name: {"always": always, "open": more, "odds": odd} for name, always, more, odd in columns},
-        "provenance": {"seed": SEED, "games": len(games), "bot_arena": VERSION},
     }
-    file = ROOT / "measuring" / "risk" / "coefficients" / told.game / f"{told.map}.toml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"# {command}\n{tomli_w.dumps(held)}", encoding="utf-8")
+    write_coefficients(told.game, told.map, content, SEED, len(games))
 
 
 if __name__ == "__main__":

@@ -9,33 +9,21 @@ games of `uct` against itself, two for each deal. Needs numpy.
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
-import tomli_w
+from pairs import DIGITS, load_campaign, play_campaign, write_coefficients
 
-from bots.search.base import SearchLimit
 from games.risk.measuring.share_value import SHARE_NAMES, count_seats_in, luck_of_shares
 from games.risk.rules.campaign import Campaign
-from games.risk.search.campaign_uct import CampaignUct
 from machine.workers.local import process_pool, spread
-from protocol import VERSION
-from protocol.dice import Dice
-from protocol.games import load_game
+from protocol.games.base import NO_DICE
 from referee.result import points_from_ranks
 
-ROOT = Path(__file__).parents[2]
-"""The folder of the repository."""
 SEED = "fit-seats-1"
 """The seed of the games for the fit. No benchmark plays the same games."""
-DIGITS = 5
-"""Decimal places of the printed coefficients."""
 RIDGE = 1e-2
 """The ridge penalty of the regression."""
 
@@ -51,34 +39,18 @@ class ScoredGame(NamedTuple):
 
 
 def play_starts(preset: str, sims: int, starts: Sequence[int]) -> list[tuple[ScoredGame, ScoredGame]]:
-    rules = load_game("risk-campaign", {"preset": preset})
-    assert isinstance(rules, Campaign)
+    rules = load_campaign(preset)
     return [(_play_game(rules, sims, start, 0), _play_game(rules, sims, start, 1)) for start in starts]
 
 
 def _play_game(rules: Campaign, sims: int, start: int, number: int) -> ScoredGame:
-    luck, end = np.zeros((rules.seats, 2 * len(SHARE_NAMES))), rules.initial(Dice(b"", 0))[0]
-    for before, move, end in play_moves(rules, sims, f"{SEED}/{rules.preset}/{start}", str(number)):
+    luck, end = np.zeros((rules.seats, 2 * len(SHARE_NAMES))), rules.initial(NO_DICE)[0]
+    for before, move, end in play_campaign(rules, [sims] * rules.seats, f"{SEED}/{rules.preset}/{start}", str(number)):
         outcomes = rules.outcomes(before, move)
         if len(outcomes) > 1:
             given = np.array(luck_of_shares(rules, before, outcomes, end)).T
             luck += np.hstack([given, given * count_seats_in(before) / rules.seats])
     return ScoredGame(np.array(list(points_from_ranks(rules.ranks(end)))), luck)
-
-
-def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
-    """Play a game in which the bot `uct` has every seat. Yield each move with the states before and after it. If `sims`
-    is 0, `uct` plays like the bot `raider`.
-    """
-    state = rules.initial(Dice(start.encode(), 0))[0]
-    dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")
-    searches = [CampaignUct(rules) for _ in range(rules.seats)]
-    while (seat := rules.to_move(state)) is not None:
-        move = searches[seat].search(state, below=chance.randrange, limit=SearchLimit(nodes=sims)).move
-        assert move is not None
-        after = rules.apply(state, move, Dice(dice, rules.ply(state)))[0]
-        yield state, move, after
-        state = after
 
 
 def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
@@ -109,7 +81,7 @@ def variance_factors(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> tuple[fl
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("preset", choices=[name for name in Campaign.presets if load_seats(name) > 2])
+    parser.add_argument("preset", choices=[name for name in Campaign.presets if load_campaign(name).seats > 2])
     parser.add_argument("--starts", type=int, default=350)
     parser.add_argument("--sims", type=int, default=16)
     parser.add_argument("--jobs", type=int, default=1)
@@ -117,25 +89,14 @@ def main() -> None:
     with process_pool(told.jobs) as crew:
         found = dict(spread(crew, partial(play_starts, told.preset, told.sims), range(told.starts)))
     pairs = [found[k] for k in sorted(found)]
-    rules = load_game("risk-campaign", {"preset": told.preset})
-    assert isinstance(rules, Campaign)
+    rules = load_campaign(told.preset)
     raw, less = variance_factors(pairs)
     print(f"{told.preset}: {2 * len(pairs)} games, factor {raw:.2f} by starts, {less:.2f} less luck (other half's fit)")
     rounded = [round(float(number), DIGITS) for number in fit(pairs)]
     columns = zip(SHARE_NAMES, rounded[: len(SHARE_NAMES)], rounded[len(SHARE_NAMES) :], strict=True)
-    command = shlex.join(["python", str(Path(__file__).relative_to(ROOT)), *sys.argv[1:]])
-    held = {
-        "name": "fitted-1",
-        "features": {name: {"always": always, "open": more} for name, always, more in columns},
-        "provenance": {"seed": SEED, "games": 2 * len(pairs), "bot_arena": VERSION},
-    }
-    name = f"{rules.map.name}-{rules.seats}.toml"
-    file = ROOT / "measuring" / "risk" / "coefficients" / "risk-campaign" / name
-    file.write_text(f"# {command}\n{tomli_w.dumps(held)}", encoding="utf-8")
-
-
-def load_seats(preset: str) -> int:
-    return load_game("risk-campaign", {"preset": preset}).seats
+    features = {name: {"always": always, "open": more} for name, always, more in columns}
+    name = f"{rules.map.name}-{rules.seats}"
+    write_coefficients("risk-campaign", name, {"features": features}, SEED, 2 * len(pairs))
 
 
 if __name__ == "__main__":

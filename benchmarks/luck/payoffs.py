@@ -6,15 +6,16 @@ the variance of adjusted payoffs. *z* is the mean luck divided by its standard e
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import count, islice
 from pathlib import Path
-from statistics import fmean, variance
+from statistics import variance
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.append(str(Path(__file__).parents[1]))
+
+from toolkit import mean_and_error, option, read_options, z_score
 
 from bots.playing.matches import play_all
 from protocol.games import load_game
@@ -40,15 +41,15 @@ BOT_PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--matches", type=int, default=100, help="of each pair")
-    parser.add_argument("--only", default="", help="of games whose config has this, as `'rounds': 10`")
-    options = parser.parse_args()
-    matches = options.matches
+    options = read_options(
+        __doc__,
+        matches=option(100, "of each pair"),
+        only=option("", "of games whose config has this, as `'rounds': 10`"),
+    )
     print("| game | seat 0, seat 1 | payoff | less luck | factor | z |\n|---|---|---|---|---|---|")
     for game, config, bots in BOT_PAIRS:
         if options.only in f"{game} {config}":
-            print(make_row(game, config, bots, matches), flush=True)
+            print(make_row(game, config, bots, options.matches), flush=True)
 
 
 def make_row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int) -> str:
@@ -67,17 +68,17 @@ def make_row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches:
         paid.append(payoffs[0] / units)
         lucks.append(played.luck().total[0] / units)
     less = [result - luck for result, luck in zip(paid, lucks, strict=True)]
-    z = fmean(lucks) / (variance(lucks) / matches) ** 0.5
     what = ", ".join(f"`{key}` {value}" for key, value in config.items() if key != "hands")
     factor = "all" if variance(less) < 1e-12 else f"{variance(paid) / variance(less):.2g}"
     return (
         f"| {game}{what and ', '}{what} | {', '.join(bots)} | {_format_mean(paid)} | {_format_mean(less)} | "
-        f"{factor} | {z:+.1f} |"
+        f"{factor} | {z_score(lucks):+.1f} |"
     )
 
 
 def _format_mean(values: Sequence[float]) -> str:
-    return f"{fmean(values):.3f} ± {1.96 * (variance(values) / len(values)) ** 0.5:.3f}"
+    mean, error = mean_and_error(values)
+    return f"{mean:.3f} ± {error:.3f}"
 
 
 if __name__ == "__main__":

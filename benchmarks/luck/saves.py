@@ -10,13 +10,17 @@ separate dice. `--share 0.1` plays only a tenth of the games.
 from __future__ import annotations
 
 import argparse
-import math
+import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
-from statistics import fmean, stdev
+from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
+sys.path.append(str(Path(__file__).parents[1]))
+
 from pairs import GamePair, play_pair
+from toolkit import z_score
 
 from bots import play_all
 from bots.tuning.weights import read_weights
@@ -129,9 +133,10 @@ def report(row: SavingsRow, pool: WorkerPool, share: float) -> None:
         assert told.score is not None
         assert told.adjusted is not None
         mean = [fmean(lucks[at] for _, lucks in played[start]) for start in range(starts)]
-        z = fmean(mean) / (stdev(mean) / math.sqrt(starts))
         estimates = _format_estimate(told.score), _format_estimate(told.adjusted)
-        print(ROW_FORMAT.format(row.name, value, 2 * starts, *estimates, *_format_factor(saved), f"{z:+.1f}"))
+        print(
+            ROW_FORMAT.format(row.name, value, 2 * starts, *estimates, *_format_factor(saved), f"{z_score(mean):+.1f}")
+        )
 
 
 def _format_estimate(estimate: Estimate) -> str:

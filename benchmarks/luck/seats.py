@@ -14,24 +14,25 @@ seat's mean luck divided by its standard error.
 from __future__ import annotations
 
 import argparse
-import math
+import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from random import Random
-from statistics import fmean, stdev, variance
-from typing import Any, NamedTuple
+from statistics import fmean, variance
+from typing import NamedTuple
 
-from bots.search.base import SearchLimit
-from games.risk.rules.campaign import Campaign
-from games.risk.search.campaign_uct import CampaignUct
+sys.path.append(str(Path(__file__).parents[1]))
+
+from pairs import load_campaign, play_campaign
+from toolkit import format_mean, z_score
+
 from machine.workers.local import WorkerPool, process_pool, spread
 from measuring.expected_length import variance_of_equal_bots
 from measuring.luck import luck_along
 from measuring.sequential import Hypotheses, RealValued
 from measuring.value_registry import load_value
-from protocol.dice import Dice
-from protocol.games import load_game
 from referee.result import points_from_ranks
 
 SEED = "seats-1"
@@ -77,44 +78,26 @@ def play_starts(row: SeatsRow, starts: Sequence[int]) -> list[list[Share]]:
 
 
 def _play_start(row: SeatsRow, start: int) -> Iterator[Share]:
-    rules = load_game("risk-campaign", {"preset": row.preset})
-    assert isinstance(rules, Campaign)
+    rules = load_campaign(row.preset)
     told, count = f"{SEED}/{row.preset}/{start}", rules.seats
     around = Random(told).sample(range(count), count)
     against = row.own * (count - row.own)
     for turn in range(count):
         own = [seat for seat in range(count) if around[(seat + turn) % count] < row.own]
-        plies = list(_play_moves(rules, [row.sims[seat not in own] for seat in range(count)], told, str(turn)))
+        plies = list(play_campaign(rules, [row.sims[seat not in own] for seat in range(count)], told, str(turn)))
         points = points_from_ranks(rules.ranks(plies[-1][2]))
         luck = luck_along(rules, load_value(rules, row.value), plies).total
         score = ((count - 1) * sum(points[seat] for seat in own) - row.own * (row.own - 1) / 2) / against
         yield score, (count - 1) * sum(luck[seat] for seat in own) / against
 
 
-def _play_moves(rules: Campaign, sims: Sequence[int], start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
-    state = rules.initial(Dice(start.encode(), 0))[0]
-    dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")
-    searches = [CampaignUct(rules) for _ in sims]
-    while (seat := rules.to_move(state)) is not None:
-        if sims[seat] < 0:
-            move = rules.sample_move(state, chance.randrange)
-        else:
-            found = searches[seat].search(state, below=chance.randrange, limit=SearchLimit(nodes=sims[seat])).move
-            assert found is not None
-            move = found
-        after = rules.apply(state, move, Dice(dice, rules.ply(state)))[0]
-        yield state, move, after
-        state = after
-
-
 def opening_luck(starts: Sequence[int]) -> list[tuple[float, ...]]:
     """Return the luck of each seat in the first `OPENING_PLIES` plies of games of random bots."""
-    rules = load_game("risk-campaign", {"preset": "world"})
-    assert isinstance(rules, Campaign)
+    rules = load_campaign("world")
     value, random_bots = load_value(rules), [-1] * rules.seats
     return [
         luck_along(
-            rules, value, islice(_play_moves(rules, random_bots, f"{SEED}/opening/{start}", ""), OPENING_PLIES)
+            rules, value, islice(play_campaign(rules, random_bots, f"{SEED}/opening/{start}", ""), OPENING_PLIES)
         ).total
         for start in starts
     ]
@@ -124,7 +107,7 @@ def report_bias(pool: WorkerPool, count: int) -> None:
     """Print the bias of the luck of each seat: the mean of `opening_luck` divided by its standard error."""
     played = dict(spread(pool, opening_luck, range(count)))
     by_seat = zip(*(played[start] for start in range(count)), strict=True)
-    told = (f"{fmean(luck) / (stdev(luck) / math.sqrt(count)):+.1f}" for luck in by_seat)
+    told = (f"{z_score(luck):+.1f}" for luck in by_seat)
     print(f"world, {OPENING_PLIES} plies of {count:,} games: z by seat {', '.join(told)}")
 
 
@@ -141,10 +124,7 @@ def report(row: SeatsRow, pool: WorkerPool, share: float) -> None:
     given = [fmean(luck for _, luck in unit) for unit in units]
     single = variance(score for unit in units for score, _ in unit)
     print(f"{row.name}: {row.preset}, A in {row.own} of {seats} seats, {seats * starts:,} games, by {row.value}")
-    print(
-        f"  score {_format_mean(raw)}, less luck {_format_mean(less)}, z "
-        f"{fmean(given) / (stdev(given) / math.sqrt(starts)):+.1f}"
-    )
+    print(f"  score {format_mean(raw)}, less luck {format_mean(less)}, z {z_score(given):+.1f}")
     # A's advantage refers to games of one A among copies of B; games with more seats of A measure it better.
     alone = single * variance_of_equal_bots(seats) / variance_of_equal_bots(seats, row.own)
     factors = ", ".join(f"{alone / variance(each) / seats:.2f}" for each in (raw, less))
@@ -156,10 +136,6 @@ def report(row: SeatsRow, pool: WorkerPool, share: float) -> None:
     print(
         f"  games of a test, h1 {row.h1}: {', '.join(f'{each:,.0f}' for each in lengths)} (single, starts, less luck)"
     )
-
-
-def _format_mean(units: Sequence[float]) -> str:
-    return f"{fmean(units):.4f} ±{1.96 * stdev(units) / math.sqrt(len(units)):.4f}"
 
 
 def _mean_test_length(units: Sequence[float], games: int, row: SeatsRow) -> float:

@@ -12,7 +12,6 @@ Exit status 1 if an answer is not 200, differs between the two databases, or a p
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import http.client
@@ -26,16 +25,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.store.database_copy import copy_database
-from arena.store.database_url import open_database_url
 from arena.store.leaderboards import leaderboard_page, pools_with_results
 from arena.store.match_search import search_matches
 from arena.store.tournaments import tournaments_page
 
-sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("../tests", "reliability")]
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("", "../tests", "reliability")]
 
 from data import make_database
-from rig import child_processes, parse_options, process_memory_mib, run_web
+from rig import child_processes, run_web
+from season import copy_to_server
+from toolkit import memory_mib, option, read_options
 
 from arena.store.match_search import Search
 from arena.store.store import Reader
@@ -171,7 +170,7 @@ def measure(databases: dict[str, BenchmarkDatabase], asked: list[str], times: in
     with contextlib.ExitStack() as stack:
         sites = [BenchmarkSite(*stack.enter_context(run_web(where.url)), where.server) for where in databases.values()]
         answers = {address: request(sites, address, times) for address in asked}
-        most = [process_memory_mib(site.process, "VmHWM") for site in sites]
+        most = [memory_mib(site.process, "VmHWM") for site in sites]
     found = {name: {address: every[at] for address, every in answers.items()} for at, name in enumerate(databases)}
     for (name, answered), mib in zip(found.items(), most, strict=True):
         print(f"{name}\n{'p50':>8}{'p95':>8}{'busy':>8}  address")
@@ -190,10 +189,7 @@ def measure(databases: dict[str, BenchmarkDatabase], asked: list[str], times: in
 def copy_to_postgresql(file: Path) -> Iterator[BenchmarkDatabase]:
     """Start a PostgreSQL server, copy a database to it, and yield the copy."""
     with postgres_server(durable=True) as server:
-        server.execute("CREATE DATABASE arena")
-        copy_database(open_database_url(file), open_database_url(server.url("arena")))
-        server.execute("VACUUM ANALYZE", "arena")
-        yield BenchmarkDatabase(server.url("arena"), server.folder)
+        yield BenchmarkDatabase(copy_to_server(server, file, "arena"), server.folder)
 
 
 def compare(here: dict[str, Answers], there: dict[str, Answers]) -> int:
@@ -212,15 +208,17 @@ def compare(here: dict[str, Answers], there: dict[str, Answers]) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--matches", type=int, default=1_000_000)
-    parser.add_argument("--bots", type=int, default=1000)
-    parser.add_argument("--times", type=int, default=40)
-    parser.add_argument("--postgresql", action="store_true", help="on a server as well")
-    options = parse_options(parser, matches=2000, bots=100, times=2)
+    options = read_options(
+        __doc__,
+        {"matches": 2000, "bots": 100, "times": 2},
+        data=option(None, type=Path),
+        matches=1_000_000,
+        bots=1000,
+        times=40,
+        postgresql=option(False, "on a server as well"),
+    )
     if options.times < 1:
-        parser.error(f"--times is {options.times}: 1 or more")
+        raise SystemExit(f"--times is {options.times}: 1 or more")
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.data or Path(scratch)
         if not (folder / "arena.db").exists():

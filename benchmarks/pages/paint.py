@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 from playwright.async_api import Browser
 
-sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("../tests", "../docs/screenshots", "reliability")]
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("", "../tests", "../docs/screenshots")]
 
-from rig import parse_options
 from take import fill
+from toolkit import read_options
 
 from arena.store.store import Store
 from chromium import DESKTOP, PHONE, running, visit
@@ -109,11 +109,5 @@ async def main(options: argparse.Namespace) -> int:
     return int(heavy)
 
 
-def read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    return parse_options(parser, rounds=1)
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(read_options())))
+    sys.exit(asyncio.run(main(read_options(__doc__, {"rounds": 1}, rounds=5))))

@@ -25,7 +25,8 @@ from typing import NamedTuple
 import uvloop
 
 sys.path.append(str(Path(__file__).parents[1] / "reliability"))
-from rig import JSON, PING, PONG, RawConnection, Server, make_frame, parse_options, run_attackers
+from rig import JSON, PING, PONG, RawConnection, Server, make_frame, run_attackers, run_tasks, take_frames
+from toolkit import mean_and_error, option, read_options
 
 CONFIG = {"heaps": [500, 500], "take": [1]}
 """The config of the matches, which have 1,000 plies each."""
@@ -44,9 +45,7 @@ class Ratio(NamedTuple):
 
     @classmethod
     def of(cls, ratios: list[float]) -> Ratio:
-        logs = [math.log(ratio) for ratio in ratios]
-        mean = statistics.fmean(logs)
-        off = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
+        mean, off = mean_and_error([math.log(ratio) for ratio in ratios])
         return cls(math.exp(mean), math.exp(mean - off), math.exp(mean + off))
 
     def __str__(self) -> str:
@@ -142,19 +141,10 @@ class Onlooker(asyncio.Protocol):
         self._unread = b""
 
     def data_received(self, data: bytes) -> None:
-        data = self._unread + data
-        at, end = 0, len(data)
-        while at + 10 <= end:
-            size, head = data[at + 1], 2
-            if size >= 126:
-                head = 4 if size == 126 else 10
-                size = int.from_bytes(data[at + 2 : at + head], "big")
-            if at + head + size > end:
-                break
-            if data[at] & 15 == PING:
-                self._transport.write(make_frame(data[at + head : at + head + size], PONG))
-            at += head + size
-        self._unread = data[at:]
+        frames, self._unread = take_frames(self._unread + data)
+        for opcode, payload in frames:
+            if opcode == PING:
+                self._transport.write(make_frame(payload, PONG))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost.set()
@@ -185,12 +175,11 @@ async def measure(options: argparse.Namespace) -> int:
         server.data = options.data
     with server, contextlib.ExitStack() as stack:
         pairs = [WatchedPair(number) for number in range(options.pairs)]
-        playing = [asyncio.create_task(pair.play(server.port, seat)) for pair in pairs for seat in (0, 1)]
+        playing = [pair.play(server.port, seat) for pair in pairs for seat in (0, 1)]
         stack.enter_context(run_attackers(1, watch, server.port, options.watchers, watching, lost))
         stack.enter_context(
             run_attackers(1, refresh, await server.wait_for_page_port(), options.refreshes, refreshing, lost)
         )
-        await asyncio.sleep(3 + options.watchers / 50)
 
         async def stretch(wanted: Event | None) -> Stretch:
             if wanted is not None:
@@ -204,17 +193,17 @@ async def measure(options: argparse.Namespace) -> int:
             return Stretch(plies / (time.perf_counter() - began), (server.processor_s() - used) / plies)
 
         found: dict[str, list[Stretch]] = {kind: [] for kind in kinds}
-        alone = [await stretch(None)]
-        for _ in range(options.rounds):
-            for kind, wanted in kinds.items():
-                beside = await stretch(wanted)
-                alone.append(await stretch(None))
-                found[kind].append(beside.ratio_to(*alone[-2:]))
-        for task in playing:
-            if task.done():
-                task.result()
-            task.cancel()
-        await asyncio.wait(playing)
+        async with run_tasks(*playing) as tasks:
+            await asyncio.sleep(3 + options.watchers / 50)
+            alone = [await stretch(None)]
+            for _ in range(options.rounds):
+                for kind, wanted in kinds.items():
+                    beside = await stretch(wanted)
+                    alone.append(await stretch(None))
+                    found[kind].append(beside.ratio_to(*alone[-2:]))
+            for task in tasks:
+                if task.done():
+                    task.result()
     rate = statistics.median(one.rate for one in alone)
     print(
         f"{2 * options.pairs} bots alone: {rate:.0f} plies/s, median of {len(alone)} stretches of {options.seconds:g} s"
@@ -227,16 +216,15 @@ async def measure(options: argparse.Namespace) -> int:
     return int(lost.is_set())
 
 
-def read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--watchers", type=int, default=500)
-    parser.add_argument("--refreshes", type=int, default=10)
-    parser.add_argument("--pairs", type=int, default=16)
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--data", type=Path, help="serve this data folder, and its page; else an empty one")
-    return parse_options(parser, watchers=50, pairs=4, seconds=0.5, rounds=2)
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(measure(read_options())))
+    options = read_options(
+        __doc__,
+        {"watchers": 50, "pairs": 4, "seconds": 0.5, "rounds": 2},
+        watchers=500,
+        refreshes=10,
+        pairs=16,
+        seconds=5.0,
+        rounds=8,
+        data=option(None, "serve this data folder, and its page; else an empty one", type=Path),
+    )
+    sys.exit(asyncio.run(measure(options)))

@@ -17,12 +17,12 @@ import contextlib
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from itertools import count
-from typing import Any
 
 import uvloop
-from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
+from rig import CONNECTION_ERRORS, HonestPair, RawConnection, Server, repeat, run_attackers
+from toolkit import read_options
 
 MAX_CONNECTIONS_PER_ADDRESS, MAX_NAMES_PER_HOUR = 100, 100
 """The limits of an address: it may have `MAX_CONNECTIONS_PER_ADDRESS` connections, and register `MAX_NAMES_PER_HOUR`
@@ -32,59 +32,41 @@ HONEST_ADDRESS, NEWCOMER_ADDRESS = "127.0.0.2", "127.0.0.3"
 """`HONEST_ADDRESS` is the loopback address of the two honest bots that play during an attack. `NEWCOMER_ADDRESS` is
 that of a client that first connects during the attack.
 """
-CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
-"""The exceptions that a failing connection may raise."""
+Attack = Callable[[int, str, list[RawConnection], int], Awaitable[object]]
 
 
-async def connect_silently(port: int, source: str) -> None:
-    """Attack: endlessly open connections, and send nothing."""
-    held = []
-    while True:
-        with contextlib.suppress(*CONNECTION_ERRORS):
-            held.append(await RawConnection.connect(port, source=source))
-        await asyncio.sleep(0.002)
+async def connect_silently(port: int, source: str, held: list[RawConnection], number: int) -> None:
+    """Attack: open a connection, and send nothing."""
+    held.append(await RawConnection.connect(port, source=source))
 
 
-async def stop_after_handshake(port: int, source: str) -> None:
-    """Attack: endlessly complete WebSocket handshakes, but send no `hello`."""
-    held = []
-    while True:
-        with contextlib.suppress(*CONNECTION_ERRORS):
-            raw = await RawConnection.connect(port, source=source)
-            await raw.upgrade()
-            held.append(raw)
+async def stop_after_handshake(port: int, source: str, held: list[RawConnection], number: int) -> None:
+    """Attack: complete a WebSocket handshake, but send no `hello`."""
+    held.append(await RawConnection.connect(port, source=source))
+    await held[-1].upgrade()
 
 
-async def spectate(port: int, source: str) -> None:
-    """Attack: as a spectator, open as many connections as possible, and keep them."""
-    held = []
-    while True:
-        with contextlib.suppress(*CONNECTION_ERRORS):
-            held.append(await RawConnection.enter(port, source=source))
+async def spectate(port: int, source: str, held: list[RawConnection], number: int) -> None:
+    """Attack: open a connection as a spectator, and keep it."""
+    held.append(await RawConnection.enter(port, source=source))
 
 
-async def reconnect_repeatedly(port: int, source: str) -> None:
-    """Attack: endlessly connect and disconnect, as fast as possible."""
-    while True:
-        with contextlib.suppress(*CONNECTION_ERRORS):
-            (await RawConnection.connect(port, source=source)).close()
+async def reconnect_repeatedly(port: int, source: str, held: list[RawConnection], number: int) -> None:
+    """Attack: connect and disconnect."""
+    (await RawConnection.connect(port, source=source)).close()
 
 
-async def register_names(port: int, source: str) -> None:
-    """Attack: endlessly register new names."""
-    for number in count():
-        with contextlib.suppress(*CONNECTION_ERRORS):
-            (await RawConnection.enter(port, f"new-{source}-{number}", source=source)).close()
+async def register_names(port: int, source: str, held: list[RawConnection], number: int) -> None:
+    """Attack: register a new name."""
+    (await RawConnection.enter(port, f"new-{source}-{number}", source=source)).close()
 
 
-async def guess_tokens(port: int, source: str) -> None:
-    """Attack: endlessly try wrong tokens for the name of an honest bot."""
-    for number in count():
-        with contextlib.suppress(*CONNECTION_ERRORS):
-            (await RawConnection.enter(port, "honest-a", source=source, token=f"a guess, number {number}")).close()
+async def guess_tokens(port: int, source: str, held: list[RawConnection], number: int) -> None:
+    """Attack: try a wrong token for the name of an honest bot."""
+    (await RawConnection.enter(port, "honest-a", source=source, token=f"a guess, number {number}")).close()
 
 
-ATTACKS: dict[str, Callable[[int, str], Coroutine[Any, Any, None]]] = {
+ATTACKS: dict[str, Attack] = {
     function.__name__: function
     for function in (
         connect_silently,
@@ -95,11 +77,18 @@ ATTACKS: dict[str, Callable[[int, str], Coroutine[Any, Any, None]]] = {
         guess_tokens,
     )
 }
-"""The functions that attack the server, by name."""
+"""The functions that attack the server, by name. Attackers repeat them as fast as possible."""
 
 
 def attack(number: int, port: int, kind: str) -> None:
-    uvloop.run(ATTACKS[kind](port, f"127.0.1.{1 + number}"))
+    held: list[RawConnection] = []
+    numbers = count()
+    pause_s = 0.002 if kind == connect_silently.__name__ else 0.0
+
+    async def attack_once() -> None:
+        await ATTACKS[kind](port, f"127.0.1.{1 + number}", held, next(numbers))
+
+    uvloop.run(repeat(attack_once, pause_s))
 
 
 async def measure_newcomer(port: int) -> float:
@@ -132,9 +121,7 @@ async def play_beside(options: argparse.Namespace, kind: str) -> bool:
             idle = server.count_descriptors()
             with run_attackers(options.attackers, attack, server.port, kind):
                 await asyncio.sleep(2)
-                used = server.processor_s()
-                felt = await pair.measure(options.seconds)
-                used = (server.processor_s() - used) / options.seconds
+                felt, used = await pair.measure_with(server, options.seconds)
                 waited = await measure_newcomer(server.port)
                 more = server.count_descriptors() - idle
         fair = more <= options.attackers * 2 * MAX_CONNECTIONS_PER_ADDRESS + 8 and are_names_within_limit(
@@ -161,11 +148,7 @@ async def play_exhausted(options: argparse.Namespace) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--attackers", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--files", type=int, default=256)
-    options = parse_options(parser, attackers=1, seconds=1)
+    options = read_options(__doc__, {"attackers": 1, "seconds": 1}, attackers=2, seconds=10.0, files=256)
     kinds = [connect_silently.__name__] if options.small else list(ATTACKS)
 
     async def run() -> bool:

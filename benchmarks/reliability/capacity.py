@@ -8,14 +8,14 @@ Exit status 1 if a match ended because of the server, or if the end of a match w
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import time
 from collections import Counter
 
 import uvloop
-from rig import TIMEOUT_S, Closed, PlayTimes, RawConnection, Server, parse_options, read_finished_matches
+from rig import CONNECTION_ERRORS, TIMEOUT_S, PlayTimes, RawConnection, Server, read_finished_matches
+from toolkit import read_options
 
 CONFIG = {"heaps": [20, 20]}
 """The config of the matches. They have 40 plies, because a bot takes one counter per move."""
@@ -74,7 +74,7 @@ class Crowd:
                         raw.send(type="seek", id="s", game="nim", config=CONFIG, rated=False)
                     case "error" | "rejected":
                         self.felt.drops.append(told["message"])
-        except (OSError, Closed) as exc:
+        except CONNECTION_ERRORS as exc:
             self.felt.drops.append(str(exc))
         finally:
             raw.close()
@@ -101,11 +101,8 @@ async def measure(server: Server, bots: int, seconds: float, pace: float) -> Cro
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bots", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--pace", type=float, default=0.2)
-    options = parse_options(parser, bots=100, seconds=4, pace=0.02)
+    small = {"bots": 100, "seconds": 4, "pace": 0.02}
+    options = read_options(__doc__, small, bots=1000, seconds=600.0, pace=0.2)
     with Server("--max-connections", str(options.bots + 10)) as server:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(server.process.pid, cores[:1])

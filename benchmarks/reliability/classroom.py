@@ -9,7 +9,6 @@ Exit status 1 if anything was refused or a connection was lost.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import http.client
 import random
@@ -18,7 +17,8 @@ import time
 from collections import Counter
 from typing import Any
 
-from rig import Closed, RawConnection, Server, get_status, parse_options
+from rig import Closed, RawConnection, Server, get_status, run_tasks
+from toolkit import quantile, read_options
 
 ROUTER_ADDRESS = "127.0.0.9"
 """The address from which the whole school class connects."""
@@ -114,29 +114,22 @@ async def hold_lesson(people: int, seconds: float) -> Lesson:
         work: list[Any] = [play(server.port, name, lesson) for name in names]
         work += [watch(server.port, lesson) for _ in names]
         work += [turn_pages(page, names, lesson) for _ in names]
-        tasks = [asyncio.create_task(one) for one in work]
-        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
-        for task in done:
-            if isinstance(task.exception(), Closed | OSError):
-                lesson.refusals[f"a connection was lost: {task.exception()!r}"] += 1
-            elif task.exception() is not None:
-                raise task.exception() or AssertionError
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        async with run_tasks(*work) as tasks:
+            done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                if isinstance(task.exception(), Closed | OSError):
+                    lesson.refusals[f"a connection was lost: {task.exception()!r}"] += 1
+                else:
+                    task.result()
     return lesson
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--people", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    options = parse_options(parser, seconds=8.0)
+    options = read_options(__doc__, {"seconds": 8.0}, people=40, seconds=60.0)
     lesson = asyncio.run(hold_lesson(options.people, options.seconds))
-    pages = sorted(lesson.pages)
-    p50, longest = pages[len(pages) // 2] * 1000, pages[-1] * 1000
+    p50, longest = (1000 * quantile(lesson.pages, share) for share in (0.5, 1))
     print(f"{options.people} people at one address, {options.seconds:g} s: {lesson.ends // 2} matches,")
-    print(f"{lesson.turns} turns watched, {len(pages)} pages, p50 {p50:.0f} ms, longest {longest:.0f} ms")
+    print(f"{lesson.turns} turns watched, {len(lesson.pages)} pages, p50 {p50:.0f} ms, longest {longest:.0f} ms")
     for refusal, times in lesson.refusals.most_common(5):
         print(f"  BROKEN: {times} times {refusal}")
     return 1 if lesson.refusals else 0

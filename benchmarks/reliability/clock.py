@@ -20,20 +20,21 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from rig import (
     PING,
     PONG,
-    Closed,
     RawConnection,
     Server,
     make_frame,
     make_message_frame,
-    parse_options,
+    repeat,
     run_arena,
     run_attackers,
 )
+from toolkit import option, read_options
 
 BANK_S = 60.0
 """The bank of each seat, in seconds."""
@@ -83,19 +84,17 @@ class Thinker:
 
 
 def main() -> int:
-    options = _read_options()
+    options = read_options(
+        __doc__,
+        {"seconds": 1.0},
+        seconds=option(20.0, "of thinking in each match"),
+        puppets=option(2, "processes that flood the server"),
+    )
     print(f"bank {BANK_S:g} s, {MOVES_PER_SEAT} moves of {options.seconds / MOVES_PER_SEAT:g} s each; in ms")
     print(f"{'':46}{'thought':>9}{'charged':>9}{'gained':>8}{'given back':>12}")
     with Server("--clock", f"{BANK_S:g}+0") as server:
         fair = [_run_scenario(server, options, *scenario) for scenario in _SCENARIOS]
     return 0 if all(fair) else 1
-
-
-def _read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=20, help="of thinking in each match")
-    parser.add_argument("--puppets", type=int, default=2, help="processes that flood the server")
-    return parse_options(parser, seconds=1.0)
 
 
 def _run_scenario(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
@@ -168,25 +167,21 @@ def _make_disturbance(server: Server, *, early: bool) -> Callable[[Callable[[], 
 def flood(number: int, port: int) -> None:
     """Run a puppet that endlessly sends seeks with costly deals and withdraws them at once."""
 
-    async def puppet(name: int) -> None:
-        raw = await RawConnection.enter(port, f"puppet-{number}-{name}", source=f"127.0.1.{1 + number}", slots=64)
-        block = b"".join(
-            make_message_frame(type="seek", id=str(at), game="nim", config=HEAVY_CONFIG, rated=False)
-            + make_message_frame(type="unseek", id=str(at))
-            for at in range(64)
-        )
+    names = count()
+    block = b"".join(
+        make_message_frame(type="seek", id=str(at), game="nim", config=HEAVY_CONFIG, rated=False)
+        + make_message_frame(type="unseek", id=str(at))
+        for at in range(64)
+    )
+
+    async def puppet() -> None:
+        name = f"puppet-{number}-{next(names)}"
+        raw = await RawConnection.enter(port, name, source=f"127.0.1.{1 + number}", slots=64)
         reading = asyncio.create_task(raw.discard())
         while not reading.done():
             await raw.write(block)
 
-    async def puppets() -> None:
-        name = 0
-        while True:
-            with contextlib.suppress(OSError, Closed):
-                await puppet(name)
-            name += 1
-
-    asyncio.run(puppets())
+    asyncio.run(repeat(puppet))
 
 
 _SCENARIOS = (

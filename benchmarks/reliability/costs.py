@@ -27,7 +27,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rig import RawConnection, parse_options
+from rig import RawConnection
+from toolkit import read_options
 
 from arena.commands.listening import bind_ports
 from arena.commands.serve import serve
@@ -323,10 +324,7 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=2)
-    parser.add_argument("--games", type=lambda text: text.split(","), default=list(game_names()))
-    options = parse_options(parser, runs=1)
+    options = read_options(__doc__, {"runs": 1}, runs=2, games=list(game_names()))
     found = measure(options)
     if not found:
         raise SystemExit("costs: the clients failed, see above")

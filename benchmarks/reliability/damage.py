@@ -15,7 +15,6 @@ The check fails if any other damage is not found, or if `arena db check` ends in
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 import sqlite3
@@ -29,7 +28,8 @@ from functools import partial
 from pathlib import Path
 
 from ledger import Ledger, RandomPlayer, finish_matches
-from rig import Server, parse_options
+from rig import Server, run_tasks
+from toolkit import read_options
 
 from arena.commands.db import check_match
 from arena.ratings import rating_system
@@ -53,12 +53,9 @@ async def play(server: Server, seconds: float) -> None:
     await asyncio.to_thread(server.start)
     ledger = Ledger()
     players = [RandomPlayer(ledger, server.port, number, "nim", pace=0) for number in range(4)]
-    tasks = [asyncio.create_task(player.run()) for player in players]
-    await asyncio.sleep(seconds)
-    await finish_matches(players, server.data)
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
+    async with run_tasks(*(player.run() for player in players)):
+        await asyncio.sleep(seconds)
+        await finish_matches(players, server)
     server.stop()
 
 
@@ -171,13 +168,8 @@ def _unpack(record: bytes) -> bytes:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bits", type=int, default=300)
-    parser.add_argument("--fields", type=int, default=300)
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--quick", action="store_true")
-    arguments = parse_options(parser, bits=30, fields=30, seconds=1)
+    small = {"bits": 30, "fields": 30, "seconds": 1}
+    arguments = read_options(__doc__, small, bits=300, fields=300, seconds=5.0, seed=1, quick=False)
     chance = random.Random(arguments.seed)
     server = Server()
     asyncio.run(play(server, arguments.seconds))

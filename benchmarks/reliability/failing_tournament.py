@@ -8,8 +8,6 @@ played again, or if a failing bot is not reported.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
 import subprocess
 import sys
@@ -20,22 +18,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from rig import parse_options
+from rig import print_broken
+from toolkit import play_tournament, read_options, tournament_command
 
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
 from arena.store.tournament_state import pending_of_tournament
 
-FAILING_BOTS = {
-    "unborn": "raise RuntimeError('no brain found')",
-    "midway": "BOT",
-    "leaver": "raise SystemExit(3)",
-    "silent": "import signal; signal.pause()",
-    "quitter": "BOT",
-}
-"""The programs of the failing bots, by name. If a program is just `BOT`, it is `BOT_TEMPLATE` filled with the bot's
-body from `CHOOSE_BODIES`.
-"""
 BOT_TEMPLATE = """
 from bots import Bot, GiveUp, run
 
@@ -46,31 +35,36 @@ class Mine(Bot):
 run(Mine("mine"))
 """
 """The program of a bot, without the body of its method `choose`."""
-CHOOSE_BODIES = {
-    "midway": "import os; print('midway died', flush=True); os._exit(1)",
-    "quitter": "raise GiveUp('enough')",
+FAILING_BOTS = {
+    "unborn": "raise RuntimeError('no brain found')",
+    "midway": BOT_TEMPLATE.format(choose="import os; print('midway died', flush=True); os._exit(1)"),
+    "leaver": "raise SystemExit(3)",
+    "silent": "import signal; signal.pause()",
+    "quitter": BOT_TEMPLATE.format(choose="raise GiveUp('enough')"),
 }
-"""The bodies of the method `choose` of the bots that fail in it, by the bot's name."""
+"""The programs of the failing bots, by name."""
 POOL = "nim/classic"
 """The rating pool of the tournaments."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bots", type=int, default=30)
-    parser.add_argument("--kills", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--connect-timeout", type=float, default=20.0)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parse_options(parser, bots=8, kills=2, connect_timeout=8.0)
+    given = read_options(
+        __doc__,
+        {"bots": 8, "kills": 2, "connect_timeout": 8.0},
+        bots=30,
+        kills=3,
+        jobs=2,
+        connect_timeout=20.0,
+        seed=1,
+    )
     with tempfile.TemporaryDirectory(prefix="failing-") as folder:
         here = Path(folder)
-        command = _make_command(here, given)
+        words = _make_words(here, given)
         began = time.monotonic()
-        whole = _play(command, here / "whole")
+        whole = play_tournament(*words, data=here / "whole")
         seconds = time.monotonic() - began
-        again = _play_and_kill(command, here / "cut", given, seconds)
-        content = _play(command, here / "cut")
+        again = _play_and_kill(words, here / "cut", given, seconds)
+        content = play_tournament(*words, data=here / "cut")
         wrong = list(_find_differences(whole, content, here, again))
     failures = {bot: next(iter(why)) for bot, why in whole["failures"].items()}
     kept = ", ".join(str(len(one)) for one in again)
@@ -78,47 +72,29 @@ def main() -> None:
     print("\n".join(f"{bot}: {why}" for bot, why in failures.items()))
     if missing := FAILING_BOTS.keys() - failures.keys() - {"quitter"}:
         wrong.append(f"not named: {', '.join(sorted(missing))}")
-    print("\n".join(wrong) or "the same results, table and ratings; nothing stored was played again")
-    raise SystemExit(bool(wrong))
+    raise SystemExit(print_broken(wrong, "the same results, table and ratings; nothing stored was played again"))
 
 
-def _make_command(folder: Path, given: argparse.Namespace) -> list[str]:
+def _make_words(folder: Path, given: argparse.Namespace) -> list[str]:
     words = [
         f"r{number:02d}={('random', 'greedy', 'perfect')[number % 3]}"
         for number in range(given.bots - len(FAILING_BOTS))
     ]
     for name, code in FAILING_BOTS.items():
         file = folder / f"{name}.py"
-        file.write_text(BOT_TEMPLATE.format(choose=CHOOSE_BODIES[name]) if code == "BOT" else code)
+        file.write_text(code)
         words.append(f"{name}={sys.executable} {file}")
-    options = ["--game", "nim", "--seed", str(given.seed), "--jobs", str(given.jobs)]
-    return [
-        sys.executable,
-        "-m",
-        "arena",
-        "tournament",
-        *words,
-        *options,
-        "--connect-timeout",
-        str(given.connect_timeout),
-    ]
+    words += ["--game", "nim", "--seed", str(given.seed), "--jobs", str(given.jobs)]
+    return [*words, "--connect-timeout", str(given.connect_timeout)]
 
 
-def _play(command: list[str], data: Path) -> dict[str, Any]:
-    file = data.with_suffix(".json")
-    subprocess.run([*command, "--data", str(data), "--json", str(file)], check=True, capture_output=True)
-    content: dict[str, Any] = json.loads(file.read_text())
-    return content
-
-
-def _play_and_kill(command: list[str], data: Path, given: argparse.Namespace, seconds: float) -> list[dict[str, str]]:
+def _play_and_kill(words: list[str], data: Path, given: argparse.Namespace, seconds: float) -> list[dict[str, str]]:
     """Kill a tournament repeatedly. Return, for each kill, the matches stored before it and when they ended."""
     chance = random.Random(given.seed)
     stored = []
     for _ in range(given.kills):
-        process = subprocess.Popen(
-            [*command, "--data", str(data)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
-        )
+        command = [*tournament_command(*words), "--data", str(data)]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(chance.uniform(0.1, 0.6) * seconds)
         process.kill()
         process.wait()

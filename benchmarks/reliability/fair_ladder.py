@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import functools
 import math
-import operator
 import random
 import statistics
 import sys
@@ -33,15 +32,18 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from rig import parse_options
 from simulated_lobby import SimulatedLobby
+from toolkit import mean_and_error, option, read_options
 
 from arena.lobby.effects import StartMatch, Tell
 from arena.lobby.events import BotLeft, MatchRated, MatchUnrated, SeatReleased
 from arena.lobby.policy import LobbyPolicy
 from arena.ratings.rating_system import RatingStanding, rate
 from arena.store.pool_payoffs import pool_payoff
+from games.nim.rules import Nim, Position, Take
 from games.poker.rules import Poker, PokerState
+from games.theory.heaps import nim_rule
+from games.theory.impartial import outcome
 from measuring.payoffs import PairPayoffs, TotalPayoff, mean_of_rounds, pair_payoffs
 from protocol.dice import Dice
 from protocol.games import load_game
@@ -76,7 +78,7 @@ against each of them.
 MAX_MEAN_CHANGE_CHIPS = 0.1
 """Maximum change that throw-away names may cause in a bot's mean payoff, on average, in chips per hand."""
 
-ChooseMove = Callable[[dict[str, Any]], dict[str, Any]]
+ChooseMove = Callable[[Nim, Position], Take]
 Policy = Callable[[Poker, PokerState, random.Random], str]
 
 
@@ -190,32 +192,31 @@ def play_nim(config: dict[str, Any], players: Sequence[LadderPlayer]) -> tuple[S
     """Play a match of Nim, and return the ranks and the number of moves. A bot that resigns loses at once."""
     if any(player.resigns for player in players):
         return [1 + player.resigns for player in players], 0
-    game = load_game("nim", config)
-    state, _ = game.initial(NO_DICE)
-    plies = 0
-    while (seat := game.to_move(state)) is not None:
-        legal, _ = game.legal_moves_for_turn(state)
-        move = players[seat].choose({"state": game.encode_state(state), "legal": legal})
-        state, _ = game.apply(state, game.decode_move(move), NO_DICE)
-        plies += 1
-    return game.ranks(state), plies
+    rules = Nim(config)
+    position, _ = rules.initial(NO_DICE)
+    while (seat := rules.to_move(position)) is not None:
+        position, _ = rules.apply(position, players[seat].choose(rules, position), NO_DICE)
+    return rules.ranks(position), position.at
 
 
-def choose_perfect(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return the best move of nim without a limit on the counters that a move takes. In the preset `classic`, the first
-    player wins with these moves.
-    """
-    heaps = turn["state"]["heaps"]
-    nimber = functools.reduce(operator.xor, heaps)
-    for heap, size in enumerate(heaps):
-        if nimber and size ^ nimber < size:
-            return {"heap": heap, "take": size - (size ^ nimber)}
-    return choose_first(turn)
+def choose_perfect(rules: Nim, position: Position) -> Take:
+    """Return a move that leaves the opponent a lost position, if there is one."""
+    return _choose_to_leave("P", rules, position)
 
 
-def choose_first(turn: dict[str, Any]) -> dict[str, Any]:
-    move: dict[str, Any] = turn["legal"][0]
-    return move
+def choose_worst(rules: Nim, position: Position) -> Take:
+    """Return a move that leaves the opponent a won position, if there is one."""
+    return _choose_to_leave("N", rules, position)
+
+
+def choose_first(rules: Nim, position: Position) -> Take:
+    return rules.legal_moves(position)[0]
+
+
+def _choose_to_leave(wanted: str, rules: Nim, position: Position) -> Take:
+    legal, rule = rules.legal_moves(position), nim_rule(rules.take)
+    results = ((move, rules.apply(position, move, NO_DICE)[0].heaps) for move in legal)
+    return next((move for move, heaps in results if outcome(heaps, rule) == wanted), legal[0])
 
 
 def attack_as_king(options: argparse.Namespace) -> bool:
@@ -229,7 +230,7 @@ def attack_as_king(options: argparse.Namespace) -> bool:
         ladder.play(other, "classic", 4)
     scores = []
     for name, preset, resigns in (("king", "sticks", True), ("champion", "min-nim", False)):
-        best = ladder.enter(name, choose_perfect_min_nim)
+        best = ladder.enter(name, choose_perfect)
         ladder.play(best, preset, options.puppets)
         for number in range(options.puppets):
             weak = ladder.enter(f"{name}-{number}", choose_worst, resigns=resigns)
@@ -246,26 +247,6 @@ def attack_as_king(options: argparse.Namespace) -> bool:
         f"a champion by play {honest:.2f}"
     )
     return pools == ["nim/sticks"] and crowned <= honest + 0.5
-
-
-def choose_perfect_min_nim(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return the best move of nim if a move takes 1 to 3 counters."""
-    heaps = turn["state"]["heaps"]
-    nimber = functools.reduce(operator.xor, (size % 4 for size in heaps))
-    for move in turn["legal"]:
-        if nimber and (heaps[move["heap"]] - move["take"]) % 4 ^ heaps[move["heap"]] % 4 ^ nimber == 0:
-            return dict(move)
-    return choose_first(turn)
-
-
-def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return a move of nim that leaves the opponent a won position, if there is one."""
-    heaps = turn["state"]["heaps"]
-    nimber = functools.reduce(operator.xor, (size % 4 for size in heaps))
-    for move in turn["legal"]:
-        if (heaps[move["heap"]] - move["take"]) % 4 ^ heaps[move["heap"]] % 4 ^ nimber:
-            return dict(move)
-    return choose_first(turn)
 
 
 def attack_as_dodger(options: argparse.Namespace) -> bool:
@@ -492,30 +473,21 @@ def _pairs(met: dict[str, list[TotalPayoff]]) -> list[PairPayoffs]:
     return [pair_payoffs(mean_of_rounds(paid), sum(match.rounds for match in paid)) for paid in met.values()]
 
 
-def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of values, and half the width of its 95 % interval."""
-    if len(values) < 2:
-        return values[0], math.inf
-    return statistics.fmean(values), 1.96 * statistics.stdev(values) / math.sqrt(len(values))
-
-
 def main() -> int:
-    options = _read_options()
+    options = read_options(
+        __doc__,
+        {"rounds": 2, "matches": 4, "puppets": 5, "seconds": 60.0},
+        rounds=10,
+        matches=option(12, "of the silent bot in a round"),
+        puppets=60,
+        seconds=option(400.0, "of virtual time beside silent bots"),
+        payoffs=option(False, "only the simulated ladders of payoffs"),
+    )
     fair = [measure_payoff_attacks(options)]
     if options.payoffs:
         return 0 if all(fair) else 1
     fair += [attack(options) for attack in (attack_as_king, attack_as_dodger, attack_as_pair, attack_as_trolls)]
     return 0 if all(fair) else 1
-
-
-def _read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--matches", type=int, default=12, help="of the silent bot in a round")
-    parser.add_argument("--puppets", type=int, default=60)
-    parser.add_argument("--seconds", type=float, default=400.0, help="of virtual time beside silent bots")
-    parser.add_argument("--payoffs", action="store_true", help="only the simulated ladders of payoffs")
-    return parse_options(parser, rounds=2, matches=4, puppets=5, seconds=60.0)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -27,15 +28,16 @@ from rig import (
     PONG,
     TEXT,
     TIMEOUT_S,
-    Closed,
     HonestPair,
     RawConnection,
     Server,
     make_frame,
+    make_map,
     make_message_frame,
-    parse_options,
+    repeat,
     run_attackers,
 )
+from toolkit import option, read_options
 
 BLOCK_BYTES = 64 * 1024
 """Approximate number of bytes that a flooder writes at a time."""
@@ -48,12 +50,7 @@ SMALL_MESSAGE_KINDS = ("ping", "before hello", "unseek")
 def make_invalid_map() -> dict[str, Any]:
     """Return a map of Risk of maximum size whose last border is invalid."""
     borders = [[low, low + step] for step in range(1, 11) for low in range(100 - step)]
-    return {
-        "name": "wrong",
-        "territories": [{"name": str(number), "continent": 0, "x": 0, "y": 0} for number in range(100)],
-        "continents": [{"name": "c", "bonus": 0}],
-        "borders": [*borders[:900], [99, 99]],
-    }
+    return make_map("wrong", [*borders[:900], [99, 99]])
 
 
 MESSAGES: dict[str, dict[str, Any]] = {
@@ -217,15 +214,11 @@ KINDS: dict[str, tuple[Attack, bool]] = {
 def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, kind: str) -> None:
     """Run a process of flooders of one kind, which reconnect whenever they are cut off."""
 
-    async def flood(source: str) -> None:
-        while True:
-            with contextlib.suppress(OSError, Closed, asyncio.IncompleteReadError):
-                await KINDS[kind][0](port, source, encoding, kind)
+    async def flood() -> None:
+        sources = [f"127.0.0.{1 if beside else 2 + which}" for which in range(flooders)]
+        await asyncio.gather(*(repeat(partial(KINDS[kind][0], port, source, encoding, kind)) for source in sources))
 
-    async def all_of_them() -> None:
-        await asyncio.gather(*(flood(f"127.0.0.{1 if beside else 2 + which}") for which in range(flooders)))
-
-    asyncio.run(all_of_them())
+    asyncio.run(flood())
 
 
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
@@ -239,9 +232,7 @@ async def measure(server: Server, pair: HonestPair, options: argparse.Namespace,
     for flooders in options.flooders:
         with run_attackers(1, attack, server.port, flooders, options.beside, encoding, kind):
             await asyncio.sleep(WARM_UP_S)
-            used = server.processor_s()
-            felt = await pair.measure(options.seconds)
-            used = (server.processor_s() - used) / options.seconds
+            felt, used = await pair.measure_with(server, options.seconds)
         times = felt.quantile(0.99) / alone.quantile(0.99)
         print(f"{'':32} beside {flooders} {felt}, {times:5.1f} times p99, server {used:4.0%}", flush=True)
         unharmed &= not felt.drops
@@ -271,17 +262,13 @@ async def main(options: argparse.Namespace) -> int:
     return 0 if unharmed else 1
 
 
-def read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--flooders", default="1,8")
-    parser.add_argument("--beside", action="store_true", help="flood from the address of the pair")
-    options = parse_options(parser, seconds=0.5, kinds=",".join(SMALL_MESSAGE_KINDS), flooders="1")
-    options.kinds = options.kinds.split(",")
-    options.flooders = [int(number) for number in options.flooders.split(",")]
-    return options
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(read_options())))
+    options = read_options(
+        __doc__,
+        {"seconds": 0.5, "kinds": SMALL_MESSAGE_KINDS, "flooders": [1]},
+        seconds=5.0,
+        kinds=list(KINDS),
+        flooders=[1, 8],
+        beside=option(False, "flood from the address of the pair"),
+    )
+    sys.exit(asyncio.run(main(options)))

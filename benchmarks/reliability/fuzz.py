@@ -10,7 +10,6 @@ writes a traceback or leaves inconsistent data, or if the honest pair loses its 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import random
@@ -28,7 +27,8 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from rig import JSON, MSGPACK, TEXT, Closed, HonestPair, RawConnection, Server, make_frame, parse_options, run_arena
+from rig import CONNECTION_ERRORS, JSON, MSGPACK, TEXT, HonestPair, RawConnection, Server, make_frame
+from toolkit import option, read_options
 
 from frame_pieces import (
     KINDS,
@@ -310,10 +310,10 @@ class Fuzzer:
                 raw = await RawConnection.enter(
                     self._port, f"fuzzer-{self._number}", encoding=encoding, source=f"127.0.0.{self._number + 10}"
                 )
-            except (OSError, Closed, asyncio.IncompleteReadError):
+            except CONNECTION_ERRORS:
                 await asyncio.sleep(0.05)
                 continue
-            with contextlib.suppress(OSError, Closed, TimeoutError):
+            with contextlib.suppress(*CONNECTION_ERRORS):
                 async with asyncio.timeout(5):
                     await self._talk(raw)
             raw.close()
@@ -369,12 +369,14 @@ async def fuzz_server(server: Server, frames: int, seed: int) -> tuple[Any, int]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--frames", type=int, default=200_000)
-    parser.add_argument("--both", type=int, default=300_000, help="how many WebSocket frames go both ways")
-    parser.add_argument("--live", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parse_options(parser, frames=10_000, both=10_000, live=1_000)
+    options = read_options(
+        __doc__,
+        {"frames": 10_000, "both": 10_000, "live": 1_000},
+        frames=200_000,
+        both=option(300_000, "how many WebSocket frames go both ways"),
+        live=20_000,
+        seed=1,
+    )
     began = time.monotonic()
     read = fuzz_codec(options.frames, random.Random(options.seed))
     print(f"{options.frames} frames in {time.monotonic() - began:.0f} s: {dict(read.counts)}")
@@ -395,15 +397,12 @@ def main() -> None:
         felt, ends = asyncio.run(fuzz_server(server, options.live, options.seed))
         ended = server.process.poll() is not None
         stopped = server.stop()
-        tracebacks = [line for line in server.log if "Traceback" in line or "Error" in line]
-        unsound = run_arena("db", "check", "--data", str(server.data)).returncode
+        faults = server.check_data() + [line for line in server.log if "Error" in line]
     print(f"{options.live} frames to a server in {time.monotonic() - began:.0f} s; {ends} ends told to who sent them")
     print(f"honest {felt}")
-    print(f"the server {'ended' if ended else 'ran on'} and stopped with {stopped}; {len(tracebacks)} tracebacks")
-    for line in tracebacks[:5]:
-        print(f"  {line}")
-    print("its data is not sound" if unsound else "its data is sound")
-    failed = read.unexpected_errors or read.differences or both.differences or ended or stopped or tracebacks or unsound
+    print(f"the server {'ended' if ended else 'ran on'} and stopped with {stopped}")
+    print("\n".join(faults[:5]) or "its data is sound, and its log has no traceback")
+    failed = read.unexpected_errors or read.differences or both.differences or ended or stopped or faults
     raise SystemExit(bool(failed or felt.drops or not felt.plies))
 
 

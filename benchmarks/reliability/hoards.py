@@ -11,7 +11,6 @@ Exit status 1 if an address exceeded a quota, a request of the pair was refused,
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import os
@@ -22,7 +21,8 @@ import urllib.request
 from itertools import count
 from typing import Any
 
-from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
+from rig import Closed, HonestPair, RawConnection, Server, make_map, run_attackers
+from toolkit import read_options
 
 MAX_MATCHES, MAX_MEMORY_MIB, MAX_STORED_MIB = 400, 96, 32
 """The quotas of an address: `MAX_MATCHES` matches, `MAX_MEMORY_MIB` of memory and `MAX_STORED_MIB` of disk per day.
@@ -40,22 +40,11 @@ SERVER_MIB = 160.0
 """Memory in MiB that the server needs besides the quotas, for connections and for results on their way to disk."""
 
 
-def make_large_map(name: str) -> dict[str, Any]:
-    """Return a map of Risk with the maximum number of territories and this name."""
-    borders = [[one, one + 1] for one in range(99)]
-    return {
-        "name": name,
-        "territories": [{"name": str(one), "continent": 0, "x": one, "y": 0} for one in range(100)],
-        "continents": [{"name": "c", "bonus": 0}],
-        "borders": borders,
-    }
-
-
 def make_seek(kind: str, names: tuple[str, str], number: int) -> dict[str, Any]:
     """Return the game and config that both bots of a pair seek for their match number `number`."""
     if kind == "maps":
-        name = f"{names[0]} {number}"
-        return {"game": "risk-campaign", "config": {"map": make_large_map(name), "players": 2}}
+        large = make_map(f"{names[0]} {number}", [[one, one + 1] for one in range(99)])
+        return {"game": "risk-campaign", "config": {"map": large, "players": 2}}
     return {"game": "nim", "config": {"heaps": [1000], "take": [1]}}
 
 
@@ -136,10 +125,6 @@ def measure_health_check(port: int) -> float:
     return time.perf_counter() - began
 
 
-def count_running(server: Server) -> int:
-    return len(list((server.data / "journal").glob("*.jsonl")))
-
-
 def stored_mib(server: Server) -> float:
     """Return the size of the files in the server's data folder in MiB."""
     return sum(file.stat().st_size for file in server.data.rglob("*") if file.is_file()) / 2**20
@@ -165,7 +150,7 @@ async def measure(kind: str, addresses: int, seconds: float) -> bool:
                 pair.take_measurements()
                 while time.perf_counter() < ends:
                     longest = max(longest, await asyncio.to_thread(measure_health_check, server.port))
-                    memory, held = max(memory, server.memory_mib()), max(held, count_running(server))
+                    memory, held = max(memory, server.memory_mib()), max(held, len(server.running_matches()))
                     await asyncio.sleep(0.2)
                 felt = pair.take_measurements()
             gone, ends = 0.0, time.perf_counter() + max(2.0, seconds / 4)
@@ -192,14 +177,12 @@ async def measure(kind: str, addresses: int, seconds: float) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kinds", default="matches,maps,notes,views")
-    parser.add_argument("--addresses", default="1,8,64")
-    parser.add_argument("--seconds", type=float, default=20.0)
-    options = parse_options(parser, kinds="matches,views", addresses="2", seconds=3.0)
+    small = {"kinds": ["matches", "views"], "addresses": [2], "seconds": 3.0}
+    kinds = ["matches", "maps", "notes", "views"]
+    options = read_options(__doc__, small, kinds=kinds, addresses=[1, 8, 64], seconds=20.0)
     kept = True
-    for kind in options.kinds.split(","):
-        for addresses in map(int, options.addresses.split(",")):
+    for kind in options.kinds:
+        for addresses in options.addresses:
             kept &= asyncio.run(measure(kind, addresses, options.seconds))
     return 0 if kept else 1
 

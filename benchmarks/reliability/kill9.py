@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from ledger import Ledger, RandomPlayer, compile_library, finish_matches
-from rig import Server, parse_options, print_broken
+from rig import Server, print_broken, run_tasks
+from toolkit import option, read_options
 
 from arena.store.integrity_check import check_database
 from arena.store.registry import find_registered_bot
@@ -69,21 +70,17 @@ class World:
             RandomPlayer(self.ledger, self.server.port, 100 * self._number + at, *GAMES[game])
             for at, game in enumerate(self._games)
         ]
-        tasks = [asyncio.create_task(player.run()) for player in self.players]
         try:
-            while self.kills.total() < kills:
-                await self._kill_server()
-            self._set_environment(None)
-            await asyncio.to_thread(self.server.start)
-            with contextlib.suppress(TimeoutError):
-                await finish_matches(self.players, self.server.data)
+            async with run_tasks(*(player.run() for player in self.players)):
+                while self.kills.total() < kills:
+                    await self._kill_server()
+                self._set_environment(None)
+                await asyncio.to_thread(self.server.start)
+                with contextlib.suppress(TimeoutError):
+                    await finish_matches(self.players, self.server)
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
             self.server.stop()
-        hanging = [path.stem for path in (self.server.data / "journal").glob("*.jsonl")]
-        hanging += [match for player in self.players for match in player.seats]
+        hanging = [*self.server.running_matches(), *(match for player in self.players for match in player.seats)]
         found = self.ledger.find_errors(self.server.data / "arena.db")
         found["matches that hang"] += len(hanging)
         return [f"{count} x {what}" for what, count in (+found).items()]
@@ -164,13 +161,15 @@ async def measure(arguments: argparse.Namespace, library: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--worlds", type=int, default=2)
-    parser.add_argument("--creations", type=int, default=80)
-    parser.add_argument("--games", nargs="+", choices=GAMES, default=["nim", "tictactoe", "noise", "kuhn"])
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parse_options(parser, kills=4, worlds=1, creations=2)
+    arguments = read_options(
+        __doc__,
+        {"kills": 4, "worlds": 1, "creations": 2},
+        kills=200,
+        worlds=2,
+        creations=80,
+        games=option(["nim", "tictactoe", "noise", "kuhn"], nargs="+", choices=GAMES),
+        seed=1,
+    )
     with tempfile.TemporaryDirectory() as folder:
         library = compile_library(Path(folder))
         killed, refused = kill_creations(arguments.creations, library, random.Random(arguments.seed))

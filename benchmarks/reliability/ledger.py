@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rig import Closed, RawConnection
+from rig import CONNECTION_ERRORS, RawConnection, Server
 
 from arena.commands.db import check_match
 from arena.store.integrity_check import check_database
@@ -187,12 +187,12 @@ class RandomPlayer:
         while True:
             try:
                 raw = await RawConnection.enter(self._port, self.name, source=self._source, slots=SLOTS)
-            except (OSError, Closed, ConnectionRefusedError, asyncio.IncompleteReadError):
+            except CONNECTION_ERRORS:
                 await asyncio.sleep(0.1)
                 continue
             try:
                 await self._play(raw)
-            except (Closed, OSError):
+            except CONNECTION_ERRORS:
                 await asyncio.sleep(0.05)
             finally:
                 raw.close()
@@ -229,13 +229,12 @@ class RandomPlayer:
                     await asyncio.sleep(0.1)
 
 
-async def finish_matches(players: list[RandomPlayer], data: Path) -> list[str]:
-    """Let players seek no more, and wait until all running matches have ended."""
+async def finish_matches(players: list[RandomPlayer], server: Server) -> None:
+    """Let players seek no more, and wait until all running matches have ended. Raise `TimeoutError` if some do not."""
     for player in players:
         player.seeking = False
     async with asyncio.timeout(SETTLE_TIMEOUT_S):
         while True:
-            left = [path.stem for path in (data / "journal").glob("*.jsonl")]
-            if not left and not any(player.seats for player in players):
-                return []
+            if not server.running_matches() and not any(player.seats for player in players):
+                return
             await asyncio.sleep(0.2)

@@ -16,14 +16,13 @@ import signal
 import sys
 import time
 from collections import Counter
-from contextlib import closing
 
 import msgspec
 from ledger import Ledger, RandomPlayer, finish_matches
-from rig import TIMEOUT_S, Server, parse_options, print_broken
+from rig import TIMEOUT_S, Server, print_broken, run_tasks
+from toolkit import read_options
 
 from arena.store.result_queries import iter_results
-from arena.store.store import Store
 
 GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
 """The games that the bots play, one for each bot."""
@@ -115,34 +114,29 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
     server = Server("--clock", "5+0.2", "--mqtt", f"mqtt://127.0.0.1:{broker.port}/arena")
     await asyncio.to_thread(server.start)
     players = [RandomPlayer(ledger, server.port, at, game) for at, game in enumerate(GAMES)]
-    tasks = [asyncio.create_task(player.run()) for player in players]
     how: Counter[str] = Counter()
-    leaving = asyncio.create_task(kill_repeatedly(broker, chance, how))
     began = time.perf_counter()
     try:
-        for _ in range(arguments.kills):
-            await asyncio.sleep(chance.uniform(0.2, 3))
-            number = chance.choice([signal.SIGKILL, signal.SIGTERM])
-            how[f"of the server by {number.name}"] += 1
-            await asyncio.to_thread(server.stop, number)
-            await asyncio.to_thread(server.start)
-        leaving.cancel()
-        await asyncio.wait([leaving])
-        await broker.kill()
-        await broker.start()
-        with contextlib.suppress(TimeoutError):
-            await finish_matches(players, server.data)
-        with closing(Store.open(server.data / "arena.db", create=False)) as store:
-            stored = {result.match: result.digest for result in store.iterate(iter_results)}
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(TIMEOUT_S):
-                while stored.keys() - broker.ends.keys():
-                    broker.end_received.clear()
-                    await broker.end_received.wait()
+        async with run_tasks(*(player.run() for player in players)):
+            async with run_tasks(kill_repeatedly(broker, chance, how)):
+                for _ in range(arguments.kills):
+                    await asyncio.sleep(chance.uniform(0.2, 3))
+                    number = chance.choice([signal.SIGKILL, signal.SIGTERM])
+                    how[f"of the server by {number.name}"] += 1
+                    await asyncio.to_thread(server.stop, number)
+                    await asyncio.to_thread(server.start)
+            await broker.kill()
+            await broker.start()
+            with contextlib.suppress(TimeoutError):
+                await finish_matches(players, server)
+            with server.open_store() as store:
+                stored = {result.match: result.digest for result in store.iterate(iter_results)}
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TIMEOUT_S):
+                    while stored.keys() - broker.ends.keys():
+                        broker.end_received.clear()
+                        await broker.end_received.wait()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
         server.stop()
         await broker.kill()
     told = ", ".join(f"{count} {of_what}" for of_what, count in how.items())
@@ -156,10 +150,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=1)
-    broken = asyncio.run(measure(parse_options(parser, kills=3)))
+    broken = asyncio.run(measure(read_options(__doc__, {"kills": 3}, kills=40, seed=1)))
     sys.exit(print_broken(broken, "every end that is stored was told"))
 
 

@@ -17,11 +17,11 @@ import random
 import time
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import uvloop
-from rig import TIMEOUT_S, Server, parse_options, run_arena
+from rig import TIMEOUT_S, Server, run_arena, run_tasks
+from toolkit import read_options
 
 from arena.doctor.tcp_proxy import ProxiedTcpConnection, TcpProxy
 from arena.store.result_queries import record_of
@@ -116,81 +116,64 @@ async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[E
     started: set[str] = set()
     cable = FaultyProxy(port, random.Random(options.seed))
     url = f"ws://127.0.0.1:{await cable.open()}"
-    playing = []
+    clients = []
     for number in range(options.bots):
         bot = Witness(f"witness-{number}", told, started)
         settings = Settings(url=url, game="nim", slots=options.slots, seed=f"{options.seed}/{number}")
-        playing.append(asyncio.create_task(Client(bot, settings, f"the token of {bot.name}").play()))
+        clients.append(Client(bot, settings, f"the token of {bot.name}"))
     deadline = time.monotonic() + TIMEOUT_S + options.matches
-    while len(told) < options.matches and time.monotonic() < deadline:
-        done, _ = await asyncio.wait(playing, timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
-        for ended in done:
-            raise RuntimeError(f"a bot ended, with {ended.exception() or ended.result()!r}")
-    for task in playing:
-        task.cancel()
-    await asyncio.gather(*playing, return_exceptions=True)
+    async with run_tasks(*(client.play() for client in clients)) as playing:
+        while len(told) < options.matches and time.monotonic() < deadline:
+            done, _ = await asyncio.wait(playing, timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
+            for ended in done:
+                raise RuntimeError(f"a bot ended, with {ended.exception() or ended.result()!r}")
     await cable.close()
     return told, started, cable.fault_counts
 
 
-def find_hanging(data: Path) -> set[str]:
+def find_hanging(server: Server) -> set[str]:
     """Wait until the matches end without their bots, which have stopped. Return those that do not end in time."""
     deadline = time.monotonic() + SETTLE_TIMEOUT_S
-    while (left := {path.stem for path in (data / "journal").glob("*.jsonl")}) and time.monotonic() < deadline:
+    while (left := server.running_matches()) and time.monotonic() < deadline:
         time.sleep(0.5)
     return left
 
 
-def find_inconsistent(told: Mapping[str, list[End]], data: Path) -> set[str]:
+def find_inconsistent(told: Mapping[str, list[End]], store: Store) -> set[str]:
     """Return the matches whose ends, as sent to bots, differ from each other or from the store."""
     wrong = set()
-    with contextlib.closing(Store.open(f"sqlite:///{data / 'arena.db'}", create=False)) as store:
-        for match, ends in told.items():
-            record = store.read(record_of, match)
-            if record is None:
-                wrong.add(match)
-                continue
-            footer = read_record(record, match).footer
-            stored = (footer.ranks, footer.reason, footer.plies, footer.digest, footer.seed)
-            if {str((end.ranks, end.reason, end.ply, end.digest, end.seed)) for end in ends} != {str(stored)}:
-                wrong.add(match)
+    for match, ends in told.items():
+        record = store.read(record_of, match)
+        if record is None:
+            wrong.add(match)
+            continue
+        footer = read_record(record, match).footer
+        stored = (footer.ranks, footer.reason, footer.plies, footer.digest, footer.seed)
+        if {str((end.ranks, end.reason, end.ply, end.digest, end.seed)) for end in ends} != {str(stored)}:
+            wrong.add(match)
     return wrong
 
 
-def run_command(*words: str) -> str:
-    """Run an `arena` command. Return its output if the command fails, else an empty text."""
-    done = run_arena(*words)
-    return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--matches", type=int, default=1000)
-    parser.add_argument("--bots", type=int, default=24)
-    parser.add_argument("--slots", type=int, default=4)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--clock", default="20+0.2")
-    options = parse_options(parser, matches=60, bots=8, clock="3+0.1")
+    small = {"matches": 60, "bots": 8, "clock": "3+0.1"}
+    options = read_options(__doc__, small, matches=1000, bots=24, slots=4, seed=1, clock="20+0.2")
     began = time.monotonic()
     with Server("--clock", options.clock) as server:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             told, started, done = uvloop.run(play(server.port, options))
-        left = find_hanging(server.data)
+        left = find_hanging(server)
         server.stop()
-        wrong = find_inconsistent(told, server.data)
-        with contextlib.closing(Store.open(f"sqlite:///{server.data / 'arena.db'}", create=False)) as store:
+        with server.open_store() as store:
+            wrong = find_inconsistent(told, store)
             lost = {match for match in started - left if store.read(record_of, match) is None}
-        complaints = [
-            run_command("replay", "verify", "--data", str(server.data)),
-            run_command("db", "check", "--data", str(server.data)),
-            "\n".join(line for line in server.log if "Traceback" in line),
-        ]
+        verified = run_arena("replay", "verify", "--data", str(server.data))
+        complaints = [verified.stdout + verified.stderr] * (verified.returncode != 0) + server.check_data()
     reasons = Counter(ends[0].reason for ends in told.values())
     print(f"{len(told)} matches told, {len(started)} begun, in {time.monotonic() - began:.0f} s: {dict(reasons)}")
     print(f"done to their connections: {dict(done)}")
     print(f"{len(left)} hang, {len(wrong)} are told or stored in two ways, {len(lost)} are lost")
-    print("\n".join(filter(None, complaints)) or "every record verifies, the ratings follow, the log has no traceback")
-    raise SystemExit(bool(left or wrong or lost or any(complaints) or len(told) < options.matches))
+    print("\n".join(complaints) or "every record verifies, the ratings follow, the log has no traceback")
+    raise SystemExit(bool(left or wrong or lost or complaints or len(told) < options.matches))
 
 
 if __name__ == "__main__":

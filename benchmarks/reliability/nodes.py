@@ -15,7 +15,6 @@ Then everything that was sent to the bots is compared with the store. The check 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import random
@@ -31,7 +30,18 @@ from pathlib import Path
 from typing import Any
 
 from ledger import SETTLE_TIMEOUT_S, Ledger, SentMessage
-from rig import TIMEOUT_S, Closed, RawConnection, Server, parse_options, print_broken, run_arena, start_bot
+from rig import (
+    CONNECTION_ERRORS,
+    TIMEOUT_S,
+    Closed,
+    RawConnection,
+    Server,
+    print_broken,
+    run_arena,
+    run_tasks,
+    start_bot,
+)
+from toolkit import option, read_options
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from arena.server.nodes import rendezvous_weight
@@ -154,7 +164,7 @@ class NodePlayer:
         while True:
             try:
                 raw = await RawConnection.enter(node.server.port, self.name, slots=SLOTS)
-            except (OSError, Closed, asyncio.IncompleteReadError):
+            except CONNECTION_ERRORS:
                 await asyncio.sleep(0.1)
                 continue
             try:
@@ -162,7 +172,7 @@ class NodePlayer:
                     await self._play(raw, node)
                 else:
                     await asyncio.sleep(0.3)
-            except (Closed, OSError, TimeoutError):
+            except CONNECTION_ERRORS:
                 await asyncio.sleep(0.05)
             finally:
                 self._connections.pop(node.name, None)
@@ -253,34 +263,30 @@ class Cluster:
     async def run(self, faults: int) -> None:
         """Run `faults` random faults one after the other, then let all matches end."""
         await asyncio.gather(*(self._start(node) for node in self.nodes))
-        tasks = [asyncio.create_task(player.run()) for player in self.players]
-        programs = [
-            self._start_program(name, node) for name, node in zip(("random", "greedy"), self.nodes, strict=False)
-        ]
+        programs = {  # each knows the address of one node only
+            name: start_bot(name, node.server.url, "--game", "tictactoe")
+            for name, node in zip(("random", "greedy"), self.nodes, strict=False)
+        }
         try:
-            await self._wait_until_begun({game for game, _ in GAMES}, TIMEOUT_S)
-            while self.faults.total() < faults:
-                await asyncio.sleep(self._random.uniform(0.5, 2.0))
-                fault = self._random.choices(list(FAULT_WEIGHTS), weights=list(FAULT_WEIGHTS.values()))[0]
-                print(f"{self.faults.total() + 1:4} {fault}", flush=True)
-                await self._cause_fault(fault)
-                self.faults[fault] += 1
-            self.broken += [f"the program of {name} ended" for name, one in programs if one.poll() is not None]
-            for _, program in programs:
-                program.kill()
-            await self._finish_matches()
+            async with run_tasks(*(player.run() for player in self.players)):
+                await self._wait_until_begun({game for game, _ in GAMES}, TIMEOUT_S)
+                while self.faults.total() < faults:
+                    await asyncio.sleep(self._random.uniform(0.5, 2.0))
+                    fault = self._random.choices(list(FAULT_WEIGHTS), weights=list(FAULT_WEIGHTS.values()))[0]
+                    print(f"{self.faults.total() + 1:4} {fault}", flush=True)
+                    await self._cause_fault(fault)
+                    self.faults[fault] += 1
+                self.broken += [
+                    f"the program of {name} ended" for name, one in programs.items() if one.poll() is not None
+                ]
+                for program in programs.values():
+                    program.kill()
+                await self._finish_matches()
         finally:
-            for _, program in programs:
+            for program in programs.values():
                 program.kill()
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
             for node in self.nodes:
                 node.server.stop()
-
-    def _start_program(self, name: str, node: Node) -> tuple[str, subprocess.Popen[bytes]]:
-        """Start the program of a reference bot that knows the address of one node only."""
-        return name, start_bot(name, node.server.url, "--game", "tictactoe")
 
     async def _cause_fault(self, fault: str) -> None:
         node = self._random.choice(self.nodes)
@@ -452,11 +458,13 @@ class Cluster:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--faults", type=int, default=100)
-    parser.add_argument("--pace", type=float, default=0.01, help="seconds that the players take for a move")
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parse_options(parser, faults=4, pace=0.05)
+    arguments = read_options(
+        __doc__,
+        {"faults": 4, "pace": 0.05},
+        faults=100,
+        pace=option(0.01, "seconds that the players take for a move"),
+        seed=1,
+    )
     with postgres_server(durable=True) as postgres:
         postgres.execute("CREATE DATABASE arena")
         open_database_url(postgres.url("arena")).create()

@@ -12,7 +12,6 @@ than without a flood.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import http.client
@@ -20,10 +19,13 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import uvloop
-from rig import RawConnection, get_status, parse_options, process_memory_mib, run_attackers, run_web
+from rig import RawConnection, get_status, make_map, repeat, run_attackers, run_web
+from toolkit import memory_mib, read_options
 
 from arena.store.finish import finish_matches, prepare_match
 from arena.store.store import Store
@@ -40,8 +42,6 @@ CONNECTIONS_PER_ADDRESS = 4
 """Number of connections of each flooding address."""
 CLOCK = Clock(bank_ms=60_000_000, increment_ms=1000)
 """The clock of the stored matches."""
-TERRITORY_COUNT = 100
-"""The number of territories on the map of the long match."""
 PAGES = ("/", "/matches", "/api/v1/bots?limit=3")
 """The paths of the small pages that the visitor requests."""
 VISITOR_ADDRESS = "127.0.0.9"
@@ -50,15 +50,7 @@ VISITOR_ADDRESS = "127.0.0.9"
 
 def fill_store(data: Path, rounds: int) -> tuple[str, str]:
     """Fill a data folder with a short match and a campaign of `rounds` rounds. Return their ids."""
-    territories = [
-        {"name": f"t{i}", "continent": 0, "x": i % 10 * 11, "y": i // 10 * 11} for i in range(TERRITORY_COUNT)
-    ]
-    chain = {
-        "name": "chain",
-        "territories": territories,
-        "continents": [{"name": "c", "bonus": 0}],
-        "borders": [[i, i + 1] for i in range(TERRITORY_COUNT - 1)],
-    }
+    chain = make_map("chain", [[i, i + 1] for i in range(99)])
     campaign = {"map": chain, "players": 6, "battle": "deterministic", "max_rounds": rounds, "initial_units": 100}
     filled = Store.open(data / "arena.db")
     ids = []
@@ -80,19 +72,22 @@ async def _flood(port: int, kind: str, addresses: int, match: str) -> None:
     attack = {"hang up": hang_up, "read slowly": read_slowly, "bodies": send_bodies}[kind]
     sources = [f"127.0.1.{1 + number}" for number in range(addresses)]
     await asyncio.gather(
-        *(_attack_repeatedly(attack, port, source, match) for source in sources for _ in range(CONNECTIONS_PER_ADDRESS))
+        *(
+            repeat(partial(_attack_once, attack, port, source, match), pause_s=0.05)
+            for source in sources
+            for _ in range(CONNECTIONS_PER_ADDRESS)
+        )
     )
 
 
-async def _attack_repeatedly(attack: object, port: int, source: str, match: str) -> None:
-    while True:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            raw = await RawConnection.connect(port, source=source, receive_buffer=4096)
-            try:
-                await attack(raw, match)  # type: ignore[operator]
-            finally:
-                raw.close()
-        await asyncio.sleep(0.05)
+async def _attack_once(
+    attack: Callable[[RawConnection, str], Awaitable[None]], port: int, source: str, match: str
+) -> None:
+    raw = await RawConnection.connect(port, source=source, receive_buffer=4096)
+    try:
+        await attack(raw, match)
+    finally:
+        raw.close()
 
 
 async def request_match(raw: RawConnection, match: str) -> None:
@@ -157,17 +152,14 @@ def measure_visit(process: int, port: int, match: str, seconds: float) -> VisitT
         except (OSError, http.client.HTTPException) as exc:
             felt.failed.append(f"{address}: {exc!r}")
         to.append(time.perf_counter() - now)
-        felt.memory = max(felt.memory, process_memory_mib(process))
+        felt.memory = max(felt.memory, memory_mib(process))
         time.sleep(0.01)
     return felt
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--rounds", type=int, default=1000)
-    parser.add_argument("--addresses", default="1,8,64")
-    options = parse_options(parser, seconds=1.5, rounds=100, addresses="64")
+    small = {"seconds": 1.5, "rounds": 100, "addresses": [64]}
+    options = read_options(__doc__, small, seconds=10.0, rounds=1000, addresses=[1, 8, 64])
     fine = True
     with tempfile.TemporaryDirectory() as scratch:
         short, long = fill_store(Path(scratch), options.rounds)
@@ -176,7 +168,7 @@ def main() -> int:
             quiet = measure_visit(process, port, short, options.seconds)
             print_line("nothing", quiet, quiet)
             for kind in ("hang up", "read slowly", "bodies"):
-                for addresses in map(int, options.addresses.split(",")):
+                for addresses in options.addresses:
                     with run_attackers(1, flood, port, kind, addresses, long):
                         time.sleep(1.5)
                         felt = measure_visit(process, port, short, options.seconds)

@@ -12,7 +12,6 @@ Needs gcc. The name of a file counts as durable once the file or its folder has 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import random
@@ -26,7 +25,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ledger import Ledger, RandomPlayer, compile_library, finish_matches
-from rig import Server, parse_options
+from rig import Server, run_tasks
+from toolkit import option, read_options
 
 from protocol.errors import ArenaFault
 
@@ -142,12 +142,9 @@ async def play(server: Server, seconds: float) -> Ledger:
     await asyncio.to_thread(server.start)
     ledger = Ledger()
     players = [RandomPlayer(ledger, server.port, number, game) for number, game in enumerate(GAMES)]
-    tasks = [asyncio.create_task(player.run()) for player in players]
-    await asyncio.sleep(seconds)
-    server.kill()
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
+    async with run_tasks(*(player.run() for player in players)):
+        await asyncio.sleep(seconds)
+        server.kill()
     return ledger
 
 
@@ -182,22 +179,21 @@ def count_losses(
 async def _finish_running(server: Server) -> None:
     players = [RandomPlayer(Ledger(), server.port, number, game) for number, game in enumerate(GAMES)]
     for player in players:
-        player.seeking = False
-    tasks = [asyncio.create_task(player.run()) for player in players]
-    with contextlib.suppress(TimeoutError):
-        await finish_matches(players, server.data)
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
+        player.seeking = False  # so that it only plays on
+    async with run_tasks(*(player.run() for player in players)):
+        with contextlib.suppress(TimeoutError):
+            await finish_matches(players, server)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--instants", type=int, default=200)
-    parser.add_argument("--durability", choices=("process", "machine"), default="process")
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parse_options(parser, seconds=2, instants=3)
+    arguments = read_options(
+        __doc__,
+        {"seconds": 2, "instants": 3},
+        seconds=20.0,
+        instants=200,
+        durability=option("process", choices=("process", "machine")),
+        seed=1,
+    )
     chance = random.Random(arguments.seed)
     moves = arguments.durability == "machine"
     with tempfile.TemporaryDirectory() as folder:

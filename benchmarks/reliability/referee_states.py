@@ -9,7 +9,6 @@ Exit status 1, with the shortest failing sequence of events, if an invariant bre
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -17,9 +16,9 @@ from pathlib import Path
 import hypothesis
 from hypothesis import strategies
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path += [str(Path(__file__).parents[2] / "tests"), str(Path(__file__).parents[1])]
 
-from rig import parse_options
+from toolkit import read_options
 
 from protocol.games import register_game
 from referee_scripts import GAMES, READY, GameConfig, Script, check_end, check_event, finished, rehearsed, scripts
@@ -27,11 +26,7 @@ from registered_games import TABLE_GAMES
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=5000)
-    parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parse_options(parser, runs=60)
+    options = read_options(__doc__, {"runs": 60}, runs=5000, steps=50, seed=1)
     for spec in TABLE_GAMES:
         register_game(spec)
     began = time.monotonic()

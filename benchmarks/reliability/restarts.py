@@ -20,11 +20,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import uvloop
-from rig import TIMEOUT_S, Server, parse_options, print_broken, run_arena
+from rig import TIMEOUT_S, Server, print_broken, run_tasks
+from toolkit import option, read_options
 from websockets.asyncio.client import connect
 
 from arena.store.result_queries import iter_results, record_of
-from arena.store.store import Store
 from bots import Bot, Turn
 from bots.client.run import Client
 from bots.client.settings import Settings
@@ -106,35 +106,23 @@ def restart(server: Server) -> None:
 
 async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], set[str], str]:
     """Restart the server repeatedly. Return the failed checks, the matches begun, and a text with the measurements."""
-    url, started, absences, refused, done = (
-        f"ws://127.0.0.1:{server.port}",
-        set[str](),
-        AbsenceLog(),
-        list[str](),
-        asyncio.Event(),
-    )
+    url, absences, done = f"ws://127.0.0.1:{server.port}", AbsenceLog(), asyncio.Event()
+    started, refused = set[str](), list[str]()
+    bots = [RestartPlayer(f"player-{number}", started) for number in range(options.bots)]
+    clients = [Client(bot, Settings(url=url, game="nim"), f"the token of {bot.name}") for bot in bots]
+    visits = [shake_hands_repeatedly(url, f"127.9.1.{number + 1}", done, refused) for number in range(options.visitors)]
     with contextlib.redirect_stdout(absences), contextlib.redirect_stderr(absences):
-        playing = []
-        for number in range(options.bots):
-            bot = RestartPlayer(f"player-{number}", started)
-            playing.append(
-                asyncio.create_task(Client(bot, Settings(url=url, game="nim"), f"the token of {bot.name}").play())
-            )
-        knocking = asyncio.create_task(connect_repeatedly(server.port, done, refused))
-        visiting = [
-            asyncio.create_task(shake_hands_repeatedly(url, f"127.9.1.{number + 1}", done, refused))
-            for number in range(options.visitors)
-        ]
-        for _ in range(options.restarts):
-            await asyncio.sleep(options.every)
-            await asyncio.to_thread(restart, server)
-        await asyncio.sleep(options.every)
-        done.set()
-        knocks, took = await knocking, [one for each in await asyncio.gather(*visiting) for one in each]
-        ended = [f"a bot's program ended: {task.exception()!r}" for task in playing if task.done()]
-        for task in playing:
-            task.cancel()
-        await asyncio.gather(*playing, return_exceptions=True)
+        async with run_tasks(*(client.play() for client in clients)) as playing:
+            async with asyncio.TaskGroup() as group:
+                knocking = group.create_task(connect_repeatedly(server.port, done, refused))
+                visiting = [group.create_task(visit) for visit in visits]
+                for _ in range(options.restarts):
+                    await asyncio.sleep(options.every)
+                    await asyncio.to_thread(restart, server)
+                await asyncio.sleep(options.every)
+                done.set()
+            ended = [f"a bot's program ended: {task.exception()!r}" for task in playing if task.done()]
+    knocks, took = knocking.result(), [one for task in visiting for one in task.result()]
     away = absences.seconds
     told = (
         f"{options.restarts} restarts: {knocks} connections, {len(took)} handshakes, {len(refused)} refused; "
@@ -145,24 +133,23 @@ async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--restarts", type=int, default=20)
-    parser.add_argument("--bots", type=int, default=8)
-    parser.add_argument("--visitors", type=int, default=4)
-    parser.add_argument("--every", type=float, default=3.0, help="seconds between two")
-    options = parse_options(parser, restarts=3, bots=4, visitors=2, every=1.5)
+    options = read_options(
+        __doc__,
+        {"restarts": 3, "bots": 4, "visitors": 2, "every": 1.5},
+        restarts=20,
+        bots=8,
+        visitors=4,
+        every=option(3.0, "seconds between two"),
+    )
     with Server() as server:
         broken, started, told = uvloop.run(run(server, options))
         server.stop()
         print(told)
-        with contextlib.closing(Store.open(server.data / "arena.db", create=False)) as store:
+        with server.open_store() as store:
             void = [one.match for one in store.iterate(iter_results) if one.reason == "void"]
-            waiting = {path.stem for path in (server.data / "journal").glob("*.jsonl")}
-            lost = [match for match in started - waiting if store.read(record_of, match) is None]
+            lost = [match for match in started - server.running_matches() if store.read(record_of, match) is None]
         broken += [f"match {match} is void" for match in void] + [f"match {match} is lost" for match in lost]
-        broken += [line for line in server.log if "Traceback" in line or "goes on as it is" in line]
-        check = run_arena("db", "check", "--data", str(server.data))
-        broken += check.stdout.splitlines() + check.stderr.splitlines() if check.returncode else []
+        broken += [line for line in server.log if "goes on as it is" in line] + server.check_data()
     raise SystemExit(print_broken(broken, f"{len(started)} matches: none void, none lost; nobody was refused"))
 
 

@@ -1,12 +1,11 @@
-"""Helpers for the programs in this folder: the option `--small`, a server, raw connections, and an honest pair of bots
-that measures how long its plies take.
+"""Helpers for the programs in this folder: a server, raw connections, attackers, and an honest pair of bots that
+measures how long its plies take. Import this module before those of the folder above, which it puts on the path.
 
 The programs run from any folder with the project's Python, and use only the loopback network of this machine.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import base64
 import contextlib
@@ -23,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,7 +30,12 @@ from typing import Any, Self
 
 import msgpack
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from toolkit import memory_mib, processor_s, quantile
+
 from arena.processes.server_process import ServerProcess, start_module
+from arena.store.store import Store
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 """These six constants are the opcodes of WebSocket frames, with the names of RFC 6455."""
@@ -39,15 +43,6 @@ MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
 """`MSGPACK` and `JSON` are the names of the WebSocket subprotocols of the two encodings."""
 TIMEOUT_S = 60.0
 """Seconds after which the programs give up waiting for an event."""
-
-
-def parse_options(parser: argparse.ArgumentParser, **small: Any) -> argparse.Namespace:
-    """Parse a program's command line. Add the option `--small`, which replaces options by the values in `small`."""
-    parser.add_argument("--small", action="store_true", help="a run of seconds")
-    options = parser.parse_args()
-    if options.small:
-        vars(options).update(small)
-    return options
 
 
 class Server(ServerProcess):
@@ -95,16 +90,39 @@ class Server(ServerProcess):
         return int(line.rpartition(":")[2])
 
     def memory_mib(self) -> float:
-        return process_memory_mib(self.process.pid)
+        return memory_mib(self.process.pid)
 
     def processor_s(self) -> float:
-        """Return the processor time that the server has used so far, in seconds."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_s(self.process.pid)
 
     def count_descriptors(self) -> int:
         """Return the number of open files and sockets of the server."""
         return process_descriptors(self.process.pid)
+
+    def running_matches(self) -> set[str]:
+        """Return the ids of the matches in the journal: those that are not over, or not stored yet."""
+        return {path.stem for path in (self.data / "journal").glob("*.jsonl")}
+
+    def open_store(self) -> contextlib.closing[Store]:
+        return contextlib.closing(Store.open(self.data / "arena.db", create=False))
+
+    def check_data(self) -> list[str]:
+        """Return what `arena db check` finds, and the tracebacks in the log. Call this after the server has stopped."""
+        done = run_arena("db", "check", "--data", str(self.data))
+        found = (done.stdout + done.stderr).splitlines() if done.returncode else []
+        return found + [line for line in self.log if "Traceback" in line]
+
+
+@contextlib.asynccontextmanager
+async def run_tasks(*jobs: Coroutine[Any, Any, Any]) -> AsyncIterator[list[asyncio.Task[Any]]]:
+    """Run coroutines as tasks, and cancel them at the end of the block."""
+    tasks = [asyncio.create_task(job) for job in jobs]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @contextlib.contextmanager
@@ -155,11 +173,6 @@ def child_processes(process: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
-def process_memory_mib(process: int, field: str = "VmRSS") -> float:
-    """Return the memory of a process; with the field `VmHWM` the peak."""
-    return int(Path(f"/proc/{process}/status").read_text().partition(f"{field}:")[2].split()[0]) / 1024
-
-
 def process_descriptors(process: int) -> int:
     """Return the number of open files and sockets of a process."""
     return len(list(Path(f"/proc/{process}/fd").iterdir()))
@@ -168,6 +181,16 @@ def process_descriptors(process: int) -> int:
 def read_finished_matches(data: Path) -> set[str]:
     """Return the ids of the finished matches in the store of a data folder."""
     return {match["match"] for match in json.loads(run_arena("matches", "--json", "--data", str(data)).stdout)}
+
+
+def make_map(name: str, borders: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Return a map of Risk with these borders between 100 territories, which are one continent."""
+    return {
+        "name": name,
+        "territories": [{"name": f"t{at}", "continent": 0, "x": at % 10 * 11, "y": at // 10 * 11} for at in range(100)],
+        "continents": [{"name": "c", "bonus": 0}],
+        "borders": borders,
+    }
 
 
 def make_frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:
@@ -183,9 +206,33 @@ def make_frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> byt
     return head + bytes(4) + payload
 
 
+def make_handshake(port: int, encoding: str, *headers: str) -> bytes:
+    """Return the HTTP request that begins a WebSocket connection."""
+    lines = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade"]
+    lines += [f"Sec-WebSocket-Key: {base64.b64encode(secrets.token_bytes(16)).decode()}"]
+    lines += ["Sec-WebSocket-Version: 13", f"Sec-WebSocket-Protocol: {encoding}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
 def make_message_frame(encoding: str = MSGPACK, **fields: Any) -> bytes:
     """Return a WebSocket frame with a message of these fields. `encoding` is the name of a subprotocol."""
     return make_frame(json.dumps(fields).encode(), TEXT) if encoding == JSON else make_frame(msgpack.packb(fields))
+
+
+def take_frames(data: bytes) -> tuple[list[tuple[int, bytes]], bytes]:
+    """Return the opcodes and payloads of the complete frames of a server at the beginning of `data`, and the rest."""
+    found, at = [], 0
+    while len(data) >= at + 2:
+        size, head = data[at + 1], 2
+        if size > 125:
+            head = 4 if size == 126 else 10
+            size = int.from_bytes(data[at + 2 : at + head], "big")
+        end = at + head + size
+        if len(data) < end:
+            break
+        found.append((data[at] & 15, data[at + head : end]))
+        at = end
+    return found, data[at:]
 
 
 class Closed(Exception):
@@ -194,6 +241,10 @@ class Closed(Exception):
     def __init__(self, code: int) -> None:
         super().__init__(f"closed with {code}")
         self.code = code
+
+
+CONNECTION_ERRORS = (OSError, EOFError, Closed)
+"""The exceptions that a failing connection may raise."""
 
 
 class RawConnection:
@@ -233,10 +284,7 @@ class RawConnection:
         with the status line, if the server refuses.
         """
         self.encoding = encoding
-        lines = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{self._port}", "Upgrade: websocket", "Connection: Upgrade"]
-        lines += [f"Sec-WebSocket-Key: {base64.b64encode(secrets.token_bytes(16)).decode()}"]
-        lines += ["Sec-WebSocket-Version: 13", f"Sec-WebSocket-Protocol: {encoding}", *headers]
-        self.writer.write("\r\n".join([*lines, "", ""]).encode())
+        self.writer.write(make_handshake(self._port, encoding, *headers))
         answer = await self.reader.readuntil(b"\r\n\r\n")
         first = answer.partition(b"\r\n")[0].decode()
         if " 101 " not in first:
@@ -306,8 +354,7 @@ class PlayTimes:
 
     def quantile(self, share: float) -> float:
         """Return the quantile `share` (0 to 1) of the times in `plies`; NaN if there are none."""
-        times = sorted(self.plies)
-        return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
+        return quantile(self.plies, share)
 
     def __str__(self) -> str:
         p50, p99, longest = (self.quantile(share) * 1000 for share in (0.5, 0.99, 1))
@@ -337,24 +384,28 @@ class HonestPair:
         self._felt = PlayTimes()
         self._moved: dict[str, float] = {}
         """The times at which the pair sent the moves that are not answered yet, by match."""
-        self._tasks: list[asyncio.Task[None]] = []
+        self._running = contextlib.AsyncExitStack()
         self._playing = asyncio.Event()
 
     async def __aenter__(self) -> Self:
-        self._tasks = [asyncio.create_task(self._keep_playing(seat)) for seat in (0, 1)]
+        await self._running.enter_async_context(run_tasks(*(self._keep_playing(seat) for seat in (0, 1))))
         await asyncio.wait_for(self._playing.wait(), TIMEOUT_S)
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.wait(self._tasks)
+        await self._running.aclose()
 
     async def measure(self, seconds: float) -> PlayTimes:
         """Let the two bots play for `seconds` more seconds. Return their waiting times and failures in this time."""
         self.take_measurements()
         await asyncio.sleep(seconds)
         return self.take_measurements()
+
+    async def measure_with(self, server: Server, seconds: float) -> tuple[PlayTimes, float]:
+        """Measure as `measure` does. Also return how much of a processor the server used in this time."""
+        used = server.processor_s()
+        felt = await self.measure(seconds)
+        return felt, (server.processor_s() - used) / seconds
 
     def take_measurements(self) -> PlayTimes:
         """Return the measurements since the last call, and start new ones."""
@@ -366,7 +417,7 @@ class HonestPair:
         while True:
             try:
                 await self._play(self._names[seat], self._tokens[seat], self._names[1 - seat])
-            except (OSError, Closed) as exc:
+            except CONNECTION_ERRORS as exc:
                 self._felt.drops.append(str(exc))
                 await asyncio.sleep(0.2)
 
@@ -410,6 +461,14 @@ class HonestPair:
         moved = self._moved.pop(match, None)
         if moved is not None:
             self._felt.plies.append(time.perf_counter() - moved)
+
+
+async def repeat(attack: Callable[[], Awaitable[None]], pause_s: float = 0.0) -> None:
+    """Attack again and again, also after the server has cut the connection."""
+    while True:
+        with contextlib.suppress(*CONNECTION_ERRORS):
+            await attack()
+        await asyncio.sleep(pause_s)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import uvloop
-from rig import RawConnection, Server, parse_options
+from rig import RawConnection, Server
+from toolkit import quantile, read_options
 
 PROBER, OPPONENT = BOT_NAMES = ("prober", "opponent")
 """`PROBER` is the name of the measuring bot, `OPPONENT` that of the bot whose sealed moves it tries to detect."""
@@ -106,8 +107,7 @@ def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
 
 def format_percentiles(values: list[float]) -> str:
     """Return a line of text with percentiles of times in milliseconds."""
-    ordered = sorted(values)
-    at = [ordered[min(len(ordered) - 1, int(part * len(ordered)))] for part in (0.1, 0.5, 0.9, 0.99)]
+    at = [quantile(values, share) for share in (0.1, 0.5, 0.9, 0.99)]
     return f"{len(values):5} times   p10 {at[0]:6.3f}   p50 {at[1]:6.3f}   p90 {at[2]:6.3f}   p99 {at[3]:6.3f} ms"
 
 
@@ -126,11 +126,8 @@ async def run(options: argparse.Namespace, port: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=600)
-    parser.add_argument("--returns", type=int, default=100)
-    parser.add_argument("--before", type=lambda text: [float(part) for part in text.split(",")], default=[0, 50])
-    options = parse_options(parser, rounds=60, returns=20, before=[50.0])
+    small = {"rounds": 60, "returns": 20, "before": [50.0]}
+    options = read_options(__doc__, small, rounds=600, returns=100, before=[0.0, 50.0])
     with Server() as server:
         uvloop.run(run(options, server.port))
 

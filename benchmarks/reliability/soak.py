@@ -25,15 +25,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rig import (
-    TIMEOUT_S,
-    Closed,
-    RawConnection,
-    parse_options,
-    process_descriptors,
-    process_memory_mib,
-    read_finished_matches,
-)
+from rig import CONNECTION_ERRORS, TIMEOUT_S, RawConnection, process_descriptors, read_finished_matches
+from toolkit import memory_mib, option, read_options
 
 from arena.commands.listening import bind_ports
 from arena.commands.serve import serve
@@ -104,7 +97,7 @@ class Regular:
         while self.matches < matches:
             try:
                 await self._visit(matches)
-            except (OSError, EOFError, Closed):
+            except CONNECTION_ERRORS:
                 await asyncio.sleep(0.1)
 
     async def _visit(self, max_matches: float) -> None:
@@ -153,7 +146,7 @@ async def _watch(port: int) -> None:
                     if told["type"] == "start" and told["match"] not in followed:
                         followed.add(told["match"])
                         raw.send(type="watch", match=told["match"])
-        except (OSError, EOFError, TimeoutError, Closed):
+        except CONNECTION_ERRORS:
             raw.close()
 
 
@@ -185,12 +178,14 @@ def slope(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=3600)
-    parser.add_argument("--bots", type=int, default=24)
-    parser.add_argument("--newcomers", type=float, default=1.0, help="a second")
-    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
-    options = parse_options(parser, seconds=8)
+    options = read_options(
+        __doc__,
+        {"seconds": 8.0},
+        seconds=3600.0,
+        bots=24,
+        newcomers=option(1.0, "a second"),
+        serve=option(None, argparse.SUPPRESS, type=Path),
+    )
     every = options.seconds / 120
     if options.serve:
         logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -239,7 +234,7 @@ def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSa
         start, pid = time.monotonic(), server.process.pid
         assert server.process.stdout is not None
         for line in server.process.stdout:
-            held = (process_memory_mib(pid), process_descriptors(pid), *map(float, line.split()))
+            held = (memory_mib(pid), process_descriptors(pid), *map(float, line.split()))
             samples.append(ServerSample(time.monotonic() - start, held))
             if samples[-1].at >= seconds:
                 break

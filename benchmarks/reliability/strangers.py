@@ -8,10 +8,8 @@ the sandbox is measured.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import resource
 import select
 import shutil
 import signal
@@ -22,11 +20,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rig import TIMEOUT_S, child_processes, parse_options
+from rig import TIMEOUT_S, child_processes
+from toolkit import children_processor_s, matches_per_second, play_tournament, read_options, tournament_command
 
 TESTS_FOLDER = Path(__file__).parents[2] / "tests"
 """The folder of the project's tests, whose helpers this program uses."""
@@ -55,19 +53,10 @@ class TestFolder:
                 (folder / bot / file).chmod(0o644)
         (folder / "diary").write_text("dear diary")
 
-    def make_command(self, name: str, bots: Sequence[str], kind: str, *options: str) -> list[str]:
+    def make_words(self, bots: Sequence[str], kind: str, *options: str) -> list[str]:
+        """Return the arguments of a tournament of these bots in sandboxes of a kind."""
         words = [f"{bot}={sys.executable} {self.folder / program}" for bot, program in (b.split("=") for b in bots)]
-        words += ["--game", "nim", "--seed", "5", "--sandbox", kind, "--data", str(self.folder / f"{name}-{kind}")]
-        return [sys.executable, "-m", "arena", "tournament", *words, *options]
-
-    def play(self, name: str, bots: Sequence[str], kind: str, *options: str, **environ: str) -> Any:
-        """Run a tournament and return its JSON. Raise `RuntimeError`, with the error output, if it fails."""
-        written = self.folder / f"{name}-{kind}.json"
-        command = self.make_command(name, bots, kind, "--json", str(written), *options)
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environ})
-        if done.returncode:
-            raise RuntimeError(done.stderr.strip())
-        return json.loads(written.read_text())
+        return [*words, "--game", "nim", "--seed", "5", "--sandbox", kind, *options]
 
 
 BOTS = ["rival=steady/faulty_bots.py steady", "steady=steady/faulty_bots.py steady"]
@@ -79,19 +68,19 @@ def run_hostile_bot(folder: TestFolder, kind: str) -> dict[str, Any]:
     sys.path.insert(0, str(TESTS_FOLDER))
     from hostile_bot import TAKES
 
+    data = folder.folder / f"hunt-{kind}"
     with socket.create_server(("127.0.0.1", 0)) as server:
         hunt = {
             "others": ["steady"],
-            "data": str(folder.folder / f"hunt-{kind}"),
+            "data": str(data),
             "file": str(folder.folder / "diary"),
             "port": server.getsockname()[1],
             "take": list(TAKES),
         }
-        bots = [BOTS[0], "hostile=hostile/hostile_bot.py"]
-        environ = {"HUNT": json.dumps(hunt), "ARENA_MQTT": "mqtt://me:secret@host"}
         patient = ("--clock", f"{TIMEOUT_S:g}", "--pass-env", "HUNT")  # the hunt takes one turn, long on a busy machine
-        content = folder.play("hunt", bots, kind, *patient, **environ)
-    log = Path(hunt["data"], "tournaments", content["tournament"], "hostile.log")
+        words = folder.make_words([BOTS[0], "hostile=hostile/hostile_bot.py"], kind, *patient)
+        content = play_tournament(*words, data=data, HUNT=json.dumps(hunt), ARENA_MQTT="mqtt://me:secret@host")
+    log = data / "tournaments" / content["tournament"] / "hostile.log"
     found: dict[str, Any] = json.loads(log.read_text().splitlines()[0])
     return found
 
@@ -107,20 +96,13 @@ def is_breach(name: str, value: Any) -> bool:
     )
 
 
-def children_processor_s() -> float:
-    """Return the processor seconds of all finished child processes."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, float]:
     """Run a tournament. Return two numbers: its matches per second, from the first start to the last end, and its
     processor seconds per match.
     """
     before = children_processor_s()
-    content = folder.play("pace", BOTS, kind, "--rounds", str(rounds))
-    times = [datetime.fromisoformat(match[when]) for match in content["matches"] for when in ("started", "finished")]
-    return rounds / (max(times) - min(times)).total_seconds(), (children_processor_s() - before) / rounds
+    content = play_tournament(*folder.make_words(BOTS, kind, "--rounds", str(rounds)))
+    return matches_per_second(content["matches"]), (children_processor_s() - before) / rounds
 
 
 @contextmanager
@@ -132,7 +114,8 @@ def run_blocked_tournament(folder: TestFolder, kind: str) -> Iterator[subprocess
     os.mkfifo(fifo)
     fifo.chmod(0o666)
     bots = [BOTS[0], "halting=steady/faulty_bots.py halting"]
-    command = folder.make_command("kill", bots, kind, "--rounds", "3", "--clock", "60", "--pass-env", "ARENA_HALTED")
+    words = folder.make_words(bots, kind, "--rounds", "3", "--clock", "60", "--pass-env", "ARENA_HALTED")
+    command = [*tournament_command(*words), "--data", str(folder.folder / f"kill-{kind}")]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ, "ARENA_HALTED": str(fifo)}) as process:
         os.close(os.open(fifo, os.O_RDONLY))
         yield process
@@ -157,9 +140,7 @@ def measure_survivors(folder: TestFolder, kind: str) -> tuple[int, float, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=1000)
-    options = parse_options(parser, rounds=50)
+    options = read_options(__doc__, {"rounds": 50}, rounds=1000)
     broken = False
     with tempfile.TemporaryDirectory() as folder:
         ground = TestFolder(Path(folder))

@@ -15,7 +15,8 @@ import sys
 from contextlib import AsyncExitStack
 
 import uvloop
-from rig import JSON, MSGPACK, HonestPair, PlayTimes, RawConnection, Server, parse_options, run_attackers
+from rig import JSON, MSGPACK, HonestPair, PlayTimes, RawConnection, Server, run_attackers
+from toolkit import read_options
 
 MAX_UNREAD_MIB = 4.0
 """Maximum MiB of unread data that the server keeps for one connection."""
@@ -53,17 +54,13 @@ async def measure_audience(options: argparse.Namespace) -> bool:
     with Server() as server:
         async with HonestPair(server.port) as pair:
             await pair.measure(1)
-            used = server.processor_s()
-            without = await pair.measure(options.seconds)
-            cost = (server.processor_s() - used) / len(without.plies)
+            without, used = await pair.measure_with(server, options.seconds)
             with run_attackers(1, watch, server.port, options.audience, True):
                 await asyncio.sleep(2 + options.audience / 50)
-                used = server.processor_s()
-                beside = await pair.measure(options.seconds)
-                more = (server.processor_s() - used) / len(beside.plies) - cost
-    share = more / options.audience * 1e6
+                beside, more = await pair.measure_with(server, options.seconds)
+    each = options.seconds * (more / len(beside.plies) - used / len(without.plies)) / options.audience * 1e6
     print(f"one match, no watchers   {without}")
-    print(f"{options.audience:4} watchers            {beside}, {share:.1f} µs of each ply a watcher")
+    print(f"{options.audience:4} watchers            {beside}, {each:.1f} µs of each ply a watcher")
     return not beside.drops
 
 
@@ -110,14 +107,6 @@ async def main(options: argparse.Namespace) -> int:
     return 0 if all(unharmed) else 1
 
 
-def read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--audience", type=int, default=300)
-    parser.add_argument("--bots", type=int, default=100)
-    parser.add_argument("--stalled", type=int, default=200)
-    parser.add_argument("--seconds", type=float, default=10)
-    return parse_options(parser, audience=40, bots=10, stalled=20, seconds=1)
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(read_options())))
+    small = {"audience": 40, "bots": 10, "stalled": 20, "seconds": 1}
+    sys.exit(asyncio.run(main(read_options(__doc__, small, audience=300, bots=100, stalled=200, seconds=10.0))))
