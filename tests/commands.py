@@ -90,12 +90,12 @@ def as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-def run(*command: str, by_exec: bool = False, **environ: str) -> subprocess.CompletedProcess[str]:
+def run(*command: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run a command line to its end, with nothing of ARENA_… in its environment but what is given.
 
-    It is forked from the zygote; `by_exec` is for tests of how a program starts.
+    It is forked from the zygote.
     """
-    with started(*command, by_exec=by_exec, **environ) as process:
+    with started(*command, **environ) as process:
         out, err = process.communicate(timeout=WITHIN)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
@@ -142,12 +142,9 @@ def user_environ(**environ: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def started(
-    *command: str, stderr: int = subprocess.PIPE, by_exec: bool = False, **environ: str
-) -> Iterator[subprocess.Popen[str]]:
-    """Run a command, and kill it at the end if it still runs. It is forked from the zygote unless `by_exec`."""
-    start = zygote.execute if by_exec else zygote.program
-    process = start(
+def started(*command: str, stderr: int = subprocess.PIPE, **environ: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a command, which is forked from the zygote, and kill it at the end if it still runs."""
+    process = zygote.program(
         [MODULES[command[0]], *command[1:]],
         env=user_environ(**{**PATIENT_ENVIRON, **environ}),
         stdin=subprocess.DEVNULL,

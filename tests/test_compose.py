@@ -32,7 +32,7 @@ from conftest import Mosquitto, free_port
 from in_process import hosting, play
 from nginx import replaced
 from postgres import new_database
-from processes import run
+from processes import RunningArena
 from protocol.codec import MSGPACK
 from referee.result import Result
 from timeouts import WITHIN
@@ -147,17 +147,20 @@ async def test_the_broker_takes_what_nodes_publish_and_who_listens_from_outside_
         broker.kill()
 
 
-async def test_bots_play_through_the_proxy_whichever_node_they_come_to_and_pages_are_there(tmp_path: Path) -> None:
+async def test_bots_play_through_the_proxy_whichever_node_they_come_to_and_pages_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with compose_stack(tmp_path) as stack, stack.node("a") as a, stack.node("b") as b:
         for node in (a, b):
             await node.says("accepts matches")
-        command = ("arena-bot", "run", "random", "--matches", "2")
+        for name, value in stack.trusting.items():
+            monkeypatch.setenv(name, value)
         comings = [("ann", "nim", "a"), ("bob", "nim", "b"), ("cid", "leduc", "a"), ("dan", "leduc", "socket")]
-        bots = [
-            run(*command, "--name", name, "--game", game, "--url", stack.url(path), folder=tmp_path, **stack.trusting)
-            for name, game, path in comings
-        ]
-        assert [(code, err) for code, _, err in await asyncio.gather(*bots)] == [(0, "")] * 4
+        async with asyncio.TaskGroup() as playing:
+            for name, game, path in comings:
+                proxy = RunningArena(stack.url(path), tmp_path, [], asyncio.Event())
+                options = ("--name", name, "--game", game, *SHORT.get(game, ()))
+                playing.create_task(play(proxy, "random", 2, *options))
         page = await asyncio.to_thread(answer, stack.url("", "https"), trust=stack.certificate)
         assert page.status == 200
         assert all(name in page.text for name, _, _ in comings)

@@ -290,21 +290,16 @@ def program(words: Sequence[str], *, env: Mapping[str, str], **named: Any) -> su
     return execute(words, env=env, **named)
 
 
-def execute(words: Sequence[str], *, cwd: str | os.PathLike[str] = REPOSITORY, **named: Any) -> subprocess.Popen[Any]:
+def execute(words: Sequence[str], **named: Any) -> subprocess.Popen[Any]:
     """Start `python -m WORDS` by `exec`: for tests of the start itself."""
-    return subprocess.Popen([sys.executable, "-m", *words], cwd=cwd, **_for_exec(**named))
+    return subprocess.Popen([sys.executable, "-m", *words], **_for_exec(**named))
 
 
 async def async_program(words: Sequence[str], *, env: Mapping[str, str], **named: Any) -> Process:
     """Start `python -m WORDS` as `program` does, for asyncio."""
     if can_fork(env):
         return await start(words, env=env, **named)
-    return await async_execute(words, env=env, **named)
-
-
-async def async_execute(words: Sequence[str], *, cwd: str | os.PathLike[str] = REPOSITORY, **named: Any) -> Process:
-    """Start `python -m WORDS` by `exec`, for asyncio."""
-    return await asyncio.create_subprocess_exec(sys.executable, "-m", *words, cwd=cwd, **_for_exec(**named))
+    return await asyncio.create_subprocess_exec(sys.executable, "-m", *words, **_for_exec(env=env, **named))
 
 
 def _for_exec(terminal: bool = False, limits: Sequence[tuple[int, int, int]] = (), **named: Any) -> dict[str, Any]:
@@ -318,7 +313,7 @@ def _for_exec(terminal: bool = False, limits: Sequence[tuple[int, int, int]] = (
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    return {**named, "preexec_fn": prepare}
+    return {"cwd": REPOSITORY, **named, "preexec_fn": prepare}
 
 
 async def start(words: Sequence[str], *, limit: int = STREAM_LIMIT_BYTES, **named: Any) -> Process:

@@ -107,7 +107,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(args: list[str], says: str) -> 
 
 def test_an_arena_that_never_answers_is_exit_code_1(tmp_path: Path) -> None:
     words = ("arena-bot", "run", "human", "--url", "ws://127.0.0.1:9", "--patience", "0.1")
-    done = run(*words, by_exec=True, XDG_CONFIG_HOME=str(tmp_path))
+    done = run(*words, XDG_CONFIG_HOME=str(tmp_path))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("human: no arena answers at ws://127.0.0.1:9: connection refused")
