@@ -47,7 +47,7 @@ Choosing = Literal["roll", "hold"]
 
 
 class Throw(NamedTuple):
-    """The scores, the seat whose turn it is, its pot, and of its throw the dice that are due and the sum of the others."""
+    """The scores, the seat whose turn it is, its pot, and of its throw the dice due and the sum of the others."""
 
     scores: tuple[int, int] = (0, 0)
     seat: int = 0
