@@ -17,8 +17,6 @@ _TOLERANCE = 1e-12
 """The tolerance of the equations."""
 _MAX_NEWTON_STEPS = 30
 """Maximum steps of Newton's method in `_Problem.stationary`."""
-_MAX_MULTIPLIER_STEPS = 12
-"""Maximum steps of Newton's method in `_newton_multiplier`."""
 _NEWTON_TOLERANCE = 1e-8
 """Maximum relative change of each divisor 1 + x * term in the last step of Newton's method. Each step doubles the
 number of correct digits, so all digits are correct after it.
@@ -340,15 +338,12 @@ def _balance(terms: Sequence[float], counts: Sequence[float]) -> list[float]:
 
     The chance of a value is count / total / (1 + x * term). Here total is the sum of all counts, and x is the number
     for which the terms have mean 0. If most counts are on one side of 0, a divisor 1 + x * term may be so close to 0
-    that rounding costs its digits. In that case the equation is solved for this divisor instead of x. Then every other
-    divisor is a sum of numbers that are not negative.
+    that rounding costs its digits. So the equation is solved for this divisor instead of x. Then every other divisor is
+    a sum of numbers that are not negative.
     """
     total, heavier = sum(counts), sum([count * term for term, count in zip(terms, counts, strict=True)])
     if not heavier:
         return [count / total for count in counts]
-    x = _newton_multiplier(terms, counts)
-    if x is not None:
-        return [count / total / (1 + x * term) for term, count in zip(terms, counts, strict=True)]
     end = min(terms) if heavier > 0 else max(terms)
     shares = [term / end for term in terms]
     least = _solve_end_divisor(shares, counts)
@@ -356,34 +351,6 @@ def _balance(terms: Sequence[float], counts: Sequence[float]) -> list[float]:
         count / total / ((1 - share) + least * share if share > 0 else 1 - share * (1 - least))
         for share, count in zip(shares, counts, strict=True)
     ]
-
-
-def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float | None:
-    """Find by Newton's method the x for which the terms have mean 0 under the chances that `_balance` describes. Return
-    None if that takes too many steps, or if rounding would cost too many digits.
-    """
-    cells = list(zip(terms, counts, strict=True))
-    reach = max(max(terms), -min(terms))
-    x, is_close = _first_x(terms, counts), False
-    for _ in range(_MAX_MULTIPLIER_STEPS):
-        mean = slope = 0.0
-        least = 1.0
-        for term, count in cells:
-            divisor = 1 + x * term
-            if divisor < least:
-                least = divisor
-                if divisor < _MIN_DIVISOR:
-                    return None
-            part = term / divisor
-            weighed = count * part
-            mean += weighed
-            slope += weighed * part
-        if is_close:
-            return x
-        step = mean / slope
-        is_close = abs(step) * reach <= _NEWTON_TOLERANCE * least
-        x += step
-    return None
 
 
 def _solve_end_divisor(shares: Sequence[float], counts: Sequence[float]) -> float:

@@ -12,7 +12,6 @@ from machine.command_words import split_command
 from protocol.bot_launch import bot_name_of, parse_bot_file, parse_bot_spec, split_bot_word
 from protocol.errors import UsageFault
 from protocol.names import is_bot_name
-from tournaments import played
 
 MINE = """
 from bots import Bot, run
@@ -80,17 +79,13 @@ def test_a_file_of_any_name_is_started(path: str, word: str) -> None:
     assert mine.name == bot_name_of(word.format(path))
 
 
-def test_commands_play_a_bot_in_a_folder_with_blanks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_plays_a_bot_in_a_folder_with_blanks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my bots").mkdir()
     Path("my bots/my first.py").write_text(MINE)
     tried = call("arena", "try", "my bots/my first.py", "random", "--game", "nim", "--quiet")
     assert tried.code == 0, tried.err
     assert "my-first" in tried.out
-    words = ("--game", "nim", "--in-process", "--data", "data")
-    assert played("arena", "tournament", "my bots/my first.py", "random", *words).code == 0
-    rerun = call("arena", "replay", "rerun", "latest", "--bot", "my bots/my first.py", "--data", "data", "--seat", "0")
-    assert rerun.code == 0, rerun.err
 
 
 @pytest.mark.parametrize("path", WINDOWS)

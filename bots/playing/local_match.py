@@ -33,6 +33,7 @@ from protocol.messages import (
     MAX_CLIENT_FRAME_BYTES,
     MAX_STRIKES,
     MIN_TOKEN_CHARS,
+    Clock,
     Error,
     FromClient,
     FromServer,
@@ -64,7 +65,7 @@ from referee.effects import (
 )
 from referee.footer import ClosedMatch
 from referee.match import Match, MatchTimeouts
-from referee.record import Begun, Header, Ply, Strike, is_public, write_line
+from referee.record import Begun, Header, Ply, RecordedSeat, Strike, is_public, make_header, write_line
 from referee.replay import JournalSummary
 from referee.state import MatchStanding
 
@@ -162,6 +163,14 @@ class LocalClient:
         if thought.cause is not None and (self._raises or isinstance(thought.cause, KeyboardInterrupt)):
             raise thought.cause
         return thought
+
+
+def make_local_header(
+    match: str, seed: bytes, game: Game[Any, Any], guests: Sequence[LocalClient], clock: Clock
+) -> Header:
+    """Return the header of an unrated match between guests, which begins now."""
+    seats = [RecordedSeat(bot=guest.name, version=guest.version) for guest in guests]
+    return make_header(match=match, game=game, seats=seats, seed=seed, pool=None, clock=clock, started=utc_now())
 
 
 class LocalMatch:

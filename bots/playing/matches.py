@@ -16,10 +16,9 @@ from typing import Any
 from bots.client.bot import Bot
 from bots.client.loading import build_bot, make_bot
 from bots.client.warm_up import warm_up_bot
-from bots.playing.local_match import LocalClient, LocalMatch
+from bots.playing.local_match import LocalClient, LocalMatch, make_local_header
 from machine.cores import usable_cores
 from machine.terminal import say
-from machine.timestamps import utc_now
 from machine.workers.cluster import cluster_pool
 from machine.workers.local import WorkerPool, process_pool, spread
 from measuring.luck import Luck, luck_of
@@ -28,12 +27,11 @@ from protocol.digest import encode_canonical
 from protocol.display import short_repr
 from protocol.errors import UsageFault
 from protocol.games import load_game, shared_game
-from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_CLOCK_MS, Clock
 from protocol.names import fold_name
 from referee import record_reader
 from referee.footer import ClosedMatch
-from referee.record import Ply, Record, RecordedSeat, make_header
+from referee.record import Ply, Record
 from referee.replay import replay
 from referee.result import Result, match_points
 
@@ -185,8 +183,14 @@ class _Table:
             warm_up_bot(bot, self._rules)
 
     def play(self, seed: str, say: Callable[[str], None]) -> Played:
+        """Play one match. Its id follows from the seed, the game, the config, the bots' names and `entrants`."""
         self._say = say
-        return _play_match(self._rules, self._guests, self._clock, seed, self.entrants, timed=self._timed)
+        what = [seed, self._rules.name, self._rules.config, [guest.name for guest in self._guests]]
+        told = encode_canonical(what if self.entrants is None else [*what, list(self.entrants)])
+        match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"
+        secret = hashlib.sha256(f"{seed}/{match}/dice".encode()).digest()
+        header = make_local_header(match, secret, self._rules, self._guests, self._clock)
+        return Played(seed, LocalMatch(header, secret, self._guests, timed=self._timed).play())
 
     def _tell(self, line: str) -> None:
         self._say(line)
@@ -289,34 +293,6 @@ def _identity(given: Bot | type[Bot] | str, bot: Bot) -> list[Any]:
     plain = {key: repr(value) for key, value in sorted(vars(bot).items()) if isinstance(value, _PLAIN_TYPES)}
     made = type(bot)
     return [made.__module__, made.__qualname__, getattr(sys.modules.get(made.__module__), "__file__", None), plain]
-
-
-def _play_match(
-    rules: Game[Any, Any],
-    guests: Sequence[LocalClient],
-    clock: Clock,
-    seed: str,
-    entrants: tuple[Any, ...] | None,
-    *,
-    timed: bool,
-) -> Played:
-    """Play one match. Its id follows from the seed, the game, the config, the bots' names and `entrants`. `entrants`
-    has the bots' identities if bots had equal names, else it is None.
-    """
-    what = [seed, rules.name, rules.config, [guest.name for guest in guests]]
-    told = encode_canonical(what if entrants is None else [*what, list(entrants)])
-    match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"
-    secret = hashlib.sha256(f"{seed}/{match}/dice".encode()).digest()
-    header = make_header(
-        match=match,
-        game=rules,
-        seats=[RecordedSeat(bot=guest.name, version=guest.version) for guest in guests],
-        seed=secret,
-        pool=None,
-        clock=clock,
-        started=utc_now(),
-    )
-    return Played(seed, LocalMatch(header, secret, guests, timed=timed).play())
 
 
 def _print_to_author(line: str) -> None:

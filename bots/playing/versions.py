@@ -21,9 +21,8 @@ from bots.client.installed import find_installed
 from bots.client.loading import build_bot, load_bot
 from bots.client.settings import Settings
 from bots.client.warm_up import warm_up_bot
-from bots.playing.local_match import LocalClient, LocalMatch
+from bots.playing.local_match import LocalClient, LocalMatch, make_local_header
 from machine.terminal import say
-from machine.timestamps import utc_now
 from measuring.elo import compare_scores
 from measuring.pair_scores import SideScore, stratify
 from measuring.score_format import describe_comparison, format_score_with_interval
@@ -36,7 +35,6 @@ from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Clock
 from protocol.reasons import FORFEITS, VOID
-from referee.record import RecordedSeat, make_header
 from referee.result import Result, match_points
 
 DEFAULT_MATCHES = 200
@@ -223,15 +221,7 @@ class _Table:
         for own in range(game.seats):
             guests = [*self._others[:own], self._own, *self._others[own:]]
             secret = self._derive(f"dice/{start}/{own}")
-            header = make_header(
-                match=f"v-{secret.hex()[:16]}",
-                game=game,
-                seats=[RecordedSeat(bot=guest.name, version=guest.version) for guest in guests],
-                seed=secret,
-                pool=None,
-                clock=CLOCK,
-                started=utc_now(),
-            )
+            header = make_local_header(f"v-{secret.hex()[:16]}", secret, game, guests, CLOCK)
             results.append(LocalMatch(header, secret, guests).play().result)
             sat.append([self._labels[guest is not self._own] for guest in guests])
         return results, sat

@@ -237,7 +237,7 @@ def hanging_up() -> Iterator[str]:
 
 
 async def test_a_peer_that_accepts_and_closes_is_away_whenever_it_closes(hanging_up: str) -> None:
-    for _ in range(300):
+    for _ in range(60):
         with pytest.raises(ArenaUnreachable):
             await connect(hanging_up)
 

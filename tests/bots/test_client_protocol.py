@@ -49,6 +49,12 @@ def talk() -> Talk:
     return Talk(First("mine", "1.2"))
 
 
+def welcomed(script: Any, bot: Bot, **settings: Any) -> Talk:
+    talk = Talk(bot, **settings)
+    talk.hears(script.welcome())
+    return talk
+
+
 def at_its_turn(talk: Talk, script: Any) -> list[Effect]:
     talk.hears(script.welcome())
     talk.hears(script.start(seek="s1"))
@@ -108,8 +114,7 @@ def test_the_nonce_follows_from_the_seed_the_seat_and_the_match(talk: Talk, scri
 
 
 def test_a_seed_that_is_assigned_with_the_matches_is_the_bots_own_and_is_taken_as_it_is(script: Any) -> None:
-    talk = Talk(First("mine"), assigned=True)
-    talk.hears(script.welcome())
+    talk = welcomed(script, First("mine"), assigned=True)
     (ready,) = of(messages.Ready, talk.hears(script.start("m-9")))
     assert ready.nonce == hmac.new(b"7", b"nonce/m-9", hashlib.sha256).digest()[:16].hex()
 
@@ -117,8 +122,7 @@ def test_a_seed_that_is_assigned_with_the_matches_is_the_bots_own_and_is_taken_a
 def test_two_bots_of_one_seed_in_two_seats_of_a_match_have_chances_of_their_own(script: Any) -> None:
     nonces, drawn = [], []
     for seat in range(2):
-        talk = Talk(First(f"bot-{seat}"))
-        talk.hears(script.welcome())
+        talk = welcomed(script, First(f"bot-{seat}"))
         (ready,) = of(messages.Ready, talk.hears(replace(script.start(seek="s1"), seat=seat)))
         turn = script.turn()
         (choose,) = of(Choose, talk.hears(replace(turn, to_move=seat, state={**turn.state, "to_move": seat})))
@@ -131,8 +135,7 @@ def test_two_bots_of_one_seed_in_two_seats_of_a_match_have_chances_of_their_own(
 def test_without_a_seed_the_nonces_of_two_bots_differ(script: Any) -> None:
     nonces = set()
     for _ in range(2):
-        talk = Talk(First("mine"), seed=None)
-        talk.hears(script.welcome())
+        talk = welcomed(script, First("mine"), seed=None)
         nonces |= {ready.nonce for ready in of(messages.Ready, talk.hears(script.start()))}
     assert len(nonces) == 2
 
@@ -152,8 +155,7 @@ def test_turn_random_is_the_same_for_the_same_seed_match_and_ply(script: Any) ->
 
 
 def test_matches_keep_their_memories_apart_and_share_the_rules(script: Any) -> None:
-    talk = Talk(First("mine"), slots=2)
-    talk.hears(script.welcome())
+    talk = welcomed(script, First("mine"), slots=2)
     turns = []
     for match in ("m-1", "m-2"):
         talk.hears(script.start(match))
@@ -275,8 +277,7 @@ STOPS = "mine: the bot stops, because its program failed in 3 matches in a row"
 
 
 def test_after_three_matches_in_a_row_in_which_its_code_failed_a_bot_stops(script: Any) -> None:
-    talk = Talk(FailsIn("m-1", "m-2", "m-3"), slots=1)
-    talk.hears(script.welcome())
+    talk = welcomed(script, FailsIn("m-1", "m-2", "m-3"), slots=1)
     for match in ("m-1", "m-2"):
         ended = play_out(talk, script, match)
         assert of(Stop, ended) == []
@@ -286,21 +287,18 @@ def test_after_three_matches_in_a_row_in_which_its_code_failed_a_bot_stops(scrip
 
 
 def test_a_bot_whose_last_three_matches_failed_ends_with_1_though_all_are_played(script: Any) -> None:
-    talk = Talk(FailsIn("m-1", "m-2", "m-3"), slots=1, matches=3)
-    talk.hears(script.welcome())
+    talk = welcomed(script, FailsIn("m-1", "m-2", "m-3"), slots=1, matches=3)
     ended = [play_out(talk, script, match) for match in ("m-1", "m-2", "m-3")]
     assert of(Stop, ended[-1]) == [Stop(1)]
 
 
 def test_a_match_without_a_failure_begins_the_count_of_failed_ones_anew(script: Any) -> None:
-    talk = Talk(FailsIn("m-1", "m-2", "m-4", "m-5"), slots=1)
-    talk.hears(script.welcome())
+    talk = welcomed(script, FailsIn("m-1", "m-2", "m-4", "m-5"), slots=1)
     assert [of(Stop, play_out(talk, script, f"m-{n}")) for n in range(1, 6)] == [[]] * 5
 
 
 def test_failures_are_counted_over_a_lost_connection(script: Any) -> None:
-    talk = Talk(FailsIn("m-1", "m-2", "m-3"), slots=1)
-    talk.hears(script.welcome())
+    talk = welcomed(script, FailsIn("m-1", "m-2", "m-3"), slots=1)
     play_out(talk, script, "m-1")
     talk.hears(script.start("m-2", seek="s2"))
     talk.thinks(talk.hears(script.turn("m-2")))
@@ -310,8 +308,7 @@ def test_failures_are_counted_over_a_lost_connection(script: Any) -> None:
 
 
 def test_a_bot_that_stops_for_its_failures_plays_its_other_matches_first_and_seeks_none(script: Any) -> None:
-    talk = Talk(FailsIn("m-1", "m-2", "m-3"), slots=3)
-    talk.hears(script.welcome())
+    talk = welcomed(script, FailsIn("m-1", "m-2", "m-3"), slots=3)
     talk.hears(script.start("m-9", seek="s1"))
     play_out(talk, script, "m-1", "s2")
     play_out(talk, script, "m-2", "s4")
@@ -323,14 +320,12 @@ def test_a_bot_that_stops_for_its_failures_plays_its_other_matches_first_and_see
 
 
 def test_a_bot_whose_matches_are_assigned_plays_them_all_whatever_fails(script: Any) -> None:
-    talk = Talk(FailsIn("m-1", "m-2", "m-3"), slots=1, assigned=True)
-    talk.hears(script.welcome())
+    talk = welcomed(script, FailsIn("m-1", "m-2", "m-3"), slots=1, assigned=True)
     assert [play_out(talk, script, f"m-{n}") for n in range(1, 4)] == [[]] * 3
 
 
 def test_a_traceback_that_was_just_told_is_told_in_a_line(script: Any) -> None:
-    talk = Talk(FailsIn("m-1", "m-2"), slots=1)
-    talk.hears(script.welcome())
+    talk = welcomed(script, FailsIn("m-1", "m-2"), slots=1)
     told = []
     for match in ("m-1", "m-2"):
         talk.hears(script.start(match))
@@ -342,8 +337,7 @@ def test_a_traceback_that_was_just_told_is_told_in_a_line(script: Any) -> None:
 
 
 def test_matches_under_way_are_told_with_the_time_to_come_back(script: Any) -> None:
-    talk = Talk(FailsIn("m-3"), slots=4)
-    talk.hears(script.welcome())
+    talk = welcomed(script, FailsIn("m-3"), slots=4)
     assert talk.conversation.on_interrupt() == []
     talk.hears(script.start("m-1", away_ms=60_000))
     (said,) = talk.conversation.on_interrupt()
@@ -356,16 +350,14 @@ def test_matches_under_way_are_told_with_the_time_to_come_back(script: Any) -> N
 
 
 def test_where_only_the_clock_ends_an_absence_that_is_what_is_told(script: Any) -> None:
-    talk = Talk(First("mine"))
-    talk.hears(script.welcome())
+    talk = welcomed(script, First("mine"))
     talk.hears(script.start("m-1", away_ms=0))
     (said,) = lines(talk.conversation.on_interrupt())
     assert said == "mine: 1 match unfinished: restart the bot before its clock ends to resume it"
 
 
 def test_a_bot_whose_matches_are_assigned_says_nothing_of_coming_back(script: Any) -> None:
-    talk = Talk(First("mine"), assigned=True)
-    talk.hears(script.welcome())
+    talk = welcomed(script, First("mine"), assigned=True)
     talk.hears(script.start("m-1", away_ms=60_000))
     assert talk.conversation.on_interrupt() == []
 
@@ -426,8 +418,7 @@ def test_a_bot_that_says_why_it_gives_up_resigns_with_that_word_before_it_is_rea
         def prepare(self, start: messages.Start) -> None:
             raise GiveUp("no table for this map")
 
-    talk = Talk(Quitter("mine"))
-    talk.hears(script.welcome())
+    talk = welcomed(script, Quitter("mine"))
     told, resigned = talk.thinks(talk.hears(script.start()))
     assert lines([told]) == ["mine: no table for this map; the match is resigned"]
     assert resigned == messages.Resign(match="m-1")
@@ -439,8 +430,7 @@ def test_a_bot_that_prepares_is_ready_when_it_has_prepared(script: Any) -> None:
             self.prepared = start.match
 
     bot = Careful("mine")
-    talk = Talk(bot)
-    talk.hears(script.welcome())
+    talk = welcomed(script, bot)
     effects = talk.hears(script.start())
     assert of(messages.Ready, effects) == []
     assert of(messages.Ready, talk.thinks(effects))
@@ -749,15 +739,13 @@ def test_an_author_is_told_whom_a_match_waits_for(
 
 
 def test_who_goes_on_waiting_is_told_again_now_and_then(script: Any) -> None:
-    talk = Talk(First("mine"), game="nim")
-    talk.hears(script.welcome())
+    talk = welcomed(script, First("mine"), game="nim")
     later = [of(ScheduleListing, talk.conversation.request_listing())[0].seconds for _ in range(5)]
     assert later == [15.0, 75.0, 375.0, 600.0, 600.0]
 
 
 def test_a_wait_after_a_match_is_told_as_the_first_was(script: Any) -> None:
-    talk = Talk(First("mine"), game="nim")
-    talk.hears(script.welcome())
+    talk = welcomed(script, First("mine"), game="nim")
     talk.conversation.request_listing()
     talk.hears(script.start(seek="s1"))
     assert talk.hears(listing()) == [], "what was asked before the match"
@@ -767,8 +755,7 @@ def test_a_wait_after_a_match_is_told_as_the_first_was(script: Any) -> None:
 
 
 def test_who_waits_is_looked_up_again_after_a_connection_was_lost(script: Any) -> None:
-    talk = Talk(First("mine"), game="nim")
-    talk.hears(script.welcome())
+    talk = welcomed(script, First("mine"), game="nim")
     talk.conversation.handle_lost(1006)
     assert talk.conversation.request_listing() == []
     assert of(ScheduleListing, talk.hears(script.welcome())) == [ScheduleListing(3.0)]

@@ -14,7 +14,6 @@ from bots.environments import Single, VectorGames, VectorSingle, env, parallel_e
 
 WAYS: dict[str, Callable[[Any], Any]] = {
     "copy": copy.copy,
-    "deepcopy": copy.deepcopy,
     "pickle": lambda world: pickle.loads(pickle.dumps(world)),
 }
 LUCK = [("risk-duel", "exact"), ("risk-campaign", "fitted-1"), ("leduc", "equilibrium")]

@@ -39,7 +39,7 @@ def test_estimates_follow_the_truth_of_a_solved_game_and_tell_a_weak_bot_from_a_
     exact: dict[int, list[float]] = {0: [], 1: []}
     for seed in range(3):
         game, moved = match_of("risk-duel", SOLVED, seed, "random", "oracle")
-        judge, appraiser = grader_of(game), UctMoveEvaluator(game, 2000, str(seed))
+        judge, appraiser = grader_of(game), UctMoveEvaluator(game, 1000, str(seed))
         for move in moved:
             estimated[move.event.seat].append(lost(appraiser.evaluate_move(move.before, move.move, move.event.ply)))
             verdict = judge(move.before, move.move)

@@ -30,7 +30,7 @@ def test_it_plays_matches_in_an_arena(tmp_path: Path) -> None:
 def test_it_is_better_than_a_bot_that_plays_at_random() -> None:
     matches = []
     for seat, bots in enumerate(([str(BOT), "random"], ["random", str(BOT)])):
-        for start, match in enumerate(play_all(bots, "risk-duel", range(50))):
+        for start, match in enumerate(play_all(bots, "risk-duel", range(36))):
             luck = match.luck("features-1").total[seat]
             matches.append(SideScore(points=match.points[seat], luck=luck, start=start, seat=seat))
     adjusted = estimate_scores(matches).adjusted

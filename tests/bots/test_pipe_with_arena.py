@@ -126,7 +126,7 @@ async def test_several_matches_at_once_have_a_process_each(port: int, tmp_path: 
         assert (sum('"type":"start"' in line for line in lines), '"type":"end"' in lines[-1]) == (1, True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_whatever_ends_it_ends_the_program_and_all_that_it_started(tmp_path: Path, number: signal.Signals) -> None:
     began = tmp_path / "began"
     began.mkdir()

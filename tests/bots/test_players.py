@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from arena.replay.verify import verify_record
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
-from commands import run
 from protocol.bot_launch import PLAYER_ENTRY_POINT_GROUP, BotSpec
 from protocol.games import load_game
 from referee import record_reader
 from referee.footer import ClosedMatch
 from referee.record import Ply, Record, Strike
+from tournaments import played
 
 SEED = "7"
 ODD = """
@@ -77,8 +77,8 @@ def told(record: Record) -> Told:
 
 def as_processes(folder: Path, *words: str) -> list[Record]:
     """The records of a tournament whose bots are processes, in the order of its schedule."""
-    done = run("arena", "tournament", *words, "--seed", SEED, "--jobs", "1", "--data", str(folder))
-    assert done.returncode == 0, done.stderr
+    done = played("arena", "tournament", *words, "--seed", SEED, "--jobs", "1", "--data", str(folder))
+    assert done.code == 0, done.err
     store = Store.open(folder / "arena.db", create=False)
     try:
         bodies = {

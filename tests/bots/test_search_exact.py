@@ -1,4 +1,4 @@
-"""Values of searches beside solvers that share no code with them: tic-tac-toe, hex, and pig, where chance moves too."""
+"""Values of searches beside solvers that share no code with them: tic-tac-toe, and pig, where chance moves too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -34,14 +34,80 @@ from bots.search.base import DealDue, SearchTree, has_deals, list_outcomes
 from protocol.dice import Dice
 from protocol.games import game_names, load_game
 from protocol.games.base import NO_DICE, Game
-from protocol.messages import CHANCE
-from small_games import Hex, Pig, Throw
+from protocol.games.turn_game import CHANCE, TurnGame, TurnRules, TurnState, integer
 from turns import turn
 
 CHANCELESS = [minimax, negamax, alphabeta]
 SEARCHES = [*CHANCELESS, expectiminimax, star1]
 PIGS = [{}, {"dice": 2}, {"target": 4, "turns": 3}, {"target": 7, "dice": 2, "turns": 4}]
 """One die or two, each a deal of its own; without and with an end."""
+
+
+Choosing = Literal["roll", "hold"]
+
+
+class Throw(NamedTuple):
+    """The scores, the seat whose turn it is, its pot, and of its throw the dice due and the sum of the others."""
+
+    scores: tuple[int, int] = (0, 0)
+    seat: int = 0
+    pot: int = 0
+    due: int = 0
+    thrown: int = 0
+    turns: int = 0
+
+
+class Pig(TurnGame[Throw, Choosing]):
+    """Add throws to your pot, or keep the pot and pass. A one in a throw loses the pot and the turn.
+
+    Each of the `dice` is a deal of its own. Who would reach the target has to hold. After so many `turns` (0: no limit)
+    the higher score wins.
+    """
+
+    name = "pig"
+    target = integer(5, minimum=2, maximum=20)
+    dice = integer(1, minimum=1, maximum=2)
+    faces = integer(3, minimum=2, maximum=6)
+    turns = integer(0, minimum=0, maximum=9)
+
+    def start(self) -> Throw:
+        return Throw()
+
+    def turn(self, state: Throw) -> int | None:
+        if max(state.scores) >= self.target or 0 < self.turns == state.turns:
+            return None
+        return CHANCE if state.due else state.seat
+
+    def moves(self, state: Throw) -> list[Choosing]:
+        if state.scores[state.seat] + state.pot >= self.target:
+            return ["hold"]
+        return ["roll", "hold"] if state.pot else ["roll"]
+
+    def play(self, state: Throw, move: Choosing) -> Throw:
+        return state._replace(due=self.dice, thrown=0) if move == "roll" else self.pass_turn(state, state.pot)
+
+    def pass_turn(self, state: Throw, gained: int) -> Throw:
+        one, two = (score + gained * (seat == state.seat) for seat, score in enumerate(state.scores))
+        return Throw((one, two), 1 - state.seat, turns=state.turns + 1)
+
+    def chances(self, state: Throw) -> list[tuple[int, Throw]]:
+        return [(1, self.after_die(state, face)) for face in range(1, self.faces + 1)]
+
+    def after_die(self, state: Throw, face: int) -> Throw:
+        if face == 1:
+            return self.pass_turn(state, 0)
+        thrown, due = state.thrown + face, state.due - 1
+        return state._replace(due=due, thrown=thrown) if due else state._replace(pot=state.pot + thrown, due=0)
+
+    def winner(self, state: Throw) -> int | None:
+        one, two = state.scores
+        return None if one == two else int(two > one)
+
+    def draw(self, state: Throw) -> str:
+        return str(state)
+
+
+PigRules = TurnRules[Throw, Choosing]
 
 
 def positions(rules: Game[Any, Any], plies: Sequence[int], seed: int) -> list[Any]:
@@ -85,61 +151,19 @@ def test_tic_tac_toe_is_worth_what_plain_recursion_says() -> None:
     assert len(values) > 3
 
 
-def paths_across(seat: int) -> set[frozenset[int]]:
-    """The cells of every path between the two sides of a seat in hex on nine cells."""
-    found = set()
-    waiting: list[tuple[tuple[int, int], ...]] = [((along, 0),) for along in range(3)]  # along the side, away from it
-    while waiting:
-        path = waiting.pop()
-        along, away = path[-1]
-        if away == 2:
-            found.add(frozenset(3 * one + two if seat else 3 * two + one for one, two in path))
-            continue
-        steps = ((along, away + 1), (along, away - 1), (along + 1, away), (along - 1, away))
-        slanting = (along + 1, away - 1), (along - 1, away + 1)
-        waiting += [(*path, cell) for cell in (*steps, *slanting) if cell not in path and {*cell} <= {0, 1, 2}]
-    return found
-
-
-PATHS = paths_across(0), paths_across(1)
-
-
-@cache
-def hex_value(own: frozenset[int], other: frozenset[int], seat: int) -> float:
-    if any(path <= other for path in PATHS[1 - seat]):
-        return -WIN_VALUE
-    values = [-hex_value(other, own | {cell}, 1 - seat) for cell in set(range(9)) - own - other]
-    return max(value - 1 if value > 0 else value + 1 for value in values)
-
-
-# The other openings are these on the board turned round.
-@pytest.mark.parametrize("opening", [pytest.param(at, marks=pytest.mark.ci if at > 4 else ()) for at in range(9)])
-def test_hex_on_nine_cells_is_worth_what_plain_recursion_says(opening: int) -> None:
-    rules = Hex({})
-    state = rules.apply(rules.initial(NO_DICE)[0], opening, NO_DICE)[0]
-    value = hex_value(frozenset(), frozenset({opening}), 1)
-    assert alphabeta(rules, state).value == star1(rules, state, table=TranspositionTable()).value == value
-    assert label_root(rules, state).label == ("won" if value > 0 else "lost")
-    assert value == hex_value(frozenset(), frozenset({8 - opening}), 1), "the board turned round"
-    for later in positions(rules, (3, 4), opening):
-        seat = rules.ply(later) % 2
-        one, two = (frozenset(at for at, cell in enumerate(later.cells) if cell == mark) for mark in (1, 2))
-        expected = hex_value(two, one, 1) if seat else hex_value(one, two, 0)
-        assert [search(rules, later).value for search in SEARCHES] == [expected] * len(SEARCHES)
-
-
-def pig_value(rules: Pig, state: Throw, depth: int) -> float:
+def pig_value(rules: PigRules, state: TurnState, depth: int) -> float:
     """The value for the seat to move, `depth` moves deep, a draw at the horizon: backward over scores alone."""
-    faces = list(product(range(1, rules.faces + 1), repeat=rules.dice))
+    game, begun = rules.turn_game, state.state
+    faces = list(product(range(1, game.faces + 1), repeat=game.dice))
 
     @cache
     def value(own: int, other: int, pot: int, turns: int, ply: int) -> Fraction:
-        if max(own, other) >= rules.target or turns == rules.turns > 0:
+        if max(own, other) >= game.target or turns == game.turns > 0:
             return ((own > other) - (own < other)) * (Fraction(WIN_VALUE) - ply)
         if ply == depth:
             return Fraction(0)
         hold = -value(other, own + pot, 0, turns + 1, ply + 1)
-        if own + pot >= rules.target:
+        if own + pot >= game.target:
             return hold
         roll = Fraction(0)
         for thrown in faces:
@@ -149,13 +173,13 @@ def pig_value(rules: Pig, state: Throw, depth: int) -> float:
                 roll += value(own, other, pot + sum(thrown), turns, ply + 1) / len(faces)
         return max(roll, hold) if pot else roll
 
-    return float(value(state.scores[state.seat], state.scores[1 - state.seat], state.pot, state.turns, 0))
+    return float(value(begun.scores[begun.seat], begun.scores[1 - begun.seat], begun.pot, begun.turns, 0))
 
 
 @pytest.mark.parametrize("config", PIGS, ids=str)
 @pytest.mark.parametrize("depth", [1, 2, 4])
 def test_pig_is_worth_what_plain_recursion_says_though_chance_moves_between(config: Any, depth: int) -> None:
-    rules = Pig(config)
+    rules = Pig.rules(config)
     for state in positions(rules, (0, 2, 3, 5), depth):
         value = pytest.approx(pig_value(rules, state, depth), abs=1e-6)
         assert expectiminimax(rules, state, depth=depth).value == value
@@ -166,7 +190,7 @@ def test_pig_is_worth_what_plain_recursion_says_though_chance_moves_between(conf
 
 
 def test_pig_with_an_end_is_searched_whole() -> None:
-    rules = Pig({"target": 4, "turns": 3})
+    rules = Pig.rules({"target": 4, "turns": 3})
     root = rules.initial(NO_DICE)[0]
     for search in (expectiminimax, star1):
         found = search(rules, root)
@@ -174,9 +198,9 @@ def test_pig_with_an_end_is_searched_whole() -> None:
         assert found.value == pytest.approx(pig_value(rules, root, 100), abs=1e-6)
 
 
-def iterate_pig(rules: Pig) -> dict[tuple[int, ...], tuple[float, float]]:
+def iterate_pig(game: Pig) -> dict[tuple[int, ...], tuple[float, float]]:
     """The chances to win of rolling and of holding, by own score, other's, and pot: value iteration without an end."""
-    target, faces = rules.target, list(product(range(1, rules.faces + 1), repeat=rules.dice))
+    target, faces = game.target, list(product(range(1, game.faces + 1), repeat=game.dice))
     found = {key: (0.0, 0.0) for key in product(range(target), repeat=3) if key[0] + key[2] < target}
 
     def best(own: int, other: int, pot: int) -> float:
@@ -197,34 +221,38 @@ def iterate_pig(rules: Pig) -> dict[tuple[int, ...], tuple[float, float]]:
 
 
 @pytest.fixture(scope="module", params=[{"target": 7, "faces": 2}, {"target": 11, "dice": 2}], ids=str)
-def solved(request: pytest.FixtureRequest) -> tuple[Pig, Callable[[Throw], dict[str, float]]]:
+def solved(
+    request: pytest.FixtureRequest,
+) -> tuple[PigRules, Callable[[TurnState], dict[str, float]]]:
     """Pig without an end, and the chance to win by each legal move of a position."""
-    rules = Pig(request.param)
-    table = iterate_pig(rules)
+    rules = Pig.rules(request.param)
+    table = iterate_pig(rules.turn_game)
 
-    def chances(state: Throw) -> dict[str, float]:
-        roll, hold = table.get((state.scores[state.seat], state.scores[1 - state.seat], state.pot), (0.0, 1.0))
+    def chances(state: TurnState) -> dict[str, float]:
+        scores, seat, pot, *_ = state.state
+        roll, hold = table.get((scores[seat], scores[1 - seat], pot), (0.0, 1.0))
         return {move: {"roll": roll, "hold": hold}[move] for move in rules.legal_moves(state)}
 
     return rules, chances
 
 
-def opinion(chances: Callable[[Throw], dict[str, float]], scale: float = WIN_VALUE) -> Any:
+def opinion(chances: Callable[[TurnState], dict[str, float]], scale: float = WIN_VALUE) -> Any:
     """The solver as an evaluation, on the scale of wins. It has none for a position in which chance moves."""
 
-    def evaluate(rules: Game[Any, Any], state: Throw, seat: int) -> float:
+    def evaluate(rules: Game[Any, Any], state: TurnState, seat: int) -> float:
         assert rules.to_move(state) in (0, 1)
         lead = 2 * max(chances(state).values()) - 1
-        return scale * (lead if state.seat == seat else -lead)
+        return scale * (lead if state.state.seat == seat else -lead)
 
     return evaluate
 
 
-def decisions(rules: Pig) -> list[Throw]:
+def decisions(rules: PigRules) -> list[TurnState]:
     """Some of the positions that have two moves."""
+    target = rules.turn_game.target
     found = [
-        Throw((one, two), seat, pot, 0, 0, 0, 0)
-        for one, two, pot, seat in product(range(rules.target), range(rules.target), range(1, rules.target), (0, 1))
+        TurnState(Throw((one, two), seat, pot), 0)
+        for one, two, pot, seat in product(range(target), range(target), range(1, target), (0, 1))
     ]
     return random.Random(7).sample([state for state in found if len(rules.legal_moves(state)) == 2], 40)
 
@@ -253,7 +281,7 @@ def test_bots_play_pig_as_value_iteration_does(solved: Any, monkeypatch: pytest.
             chosen = bot.choose(turn(rules, state))
             assert isinstance(chosen, Choice)
             assert chosen.value == pytest.approx(WIN_VALUE * (2 * max(worth.values()) - 1), abs=2.1)
-            assert worth[chosen.move["do"]] == pytest.approx(max(worth.values()), abs=1e-5)
+            assert worth[rules.decode_move(chosen.move)] == pytest.approx(max(worth.values()), abs=1e-5)
 
 
 def test_estimates_go_on_from_positions_after_the_deals(solved: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,10 +291,10 @@ def test_estimates_go_on_from_positions_after_the_deals(solved: Any, monkeypatch
     class Exact:
         def warm_up(self) -> None: ...
 
-        def search(self, state: Throw, **options: Any) -> Any:
+        def search(self, state: TurnState, **options: Any) -> Any:
             return expectiminimax(rules, state, depth=1, evaluate=evaluate)
 
-        def estimate_wins(self, state: Throw, seat: int, sims: int, below: Any) -> float:
+        def estimate_wins(self, state: TurnState, seat: int, sims: int, below: Any) -> float:
             value: float = evaluate(rules, state, seat)
             return (1 + value) / 2
 
@@ -275,12 +303,12 @@ def test_estimates_go_on_from_positions_after_the_deals(solved: Any, monkeypatch
     judge = estimator.UctMoveEvaluator(rules, 8 * 2 * 3**4, "s")
     for state in decisions(rules):
         for move, chance in chances(state).items():
-            assert judge.evaluate_move(state, move, state.at).value == pytest.approx(2 * chance - 1, abs=1e-6)
+            assert judge.evaluate_move(state, move, state.ply).value == pytest.approx(2 * chance - 1, abs=1e-6)
 
 
 @pytest.mark.parametrize("config", PIGS, ids=str)
 def test_a_comparison_of_searches_counts_deals_as_chance(config: Any) -> None:
-    rules = Pig(config)
+    rules = Pig.rules(config)
     root = rules.initial(NO_DICE)[0]
     runs = compare_searches(rules, root, 3, evaluate_as_draw).searches
     assert {run.algorithm for run in runs} == {"expectiminimax", "star1", "star1+table", "deepening"}
@@ -289,25 +317,25 @@ def test_a_comparison_of_searches_counts_deals_as_chance(config: Any) -> None:
 
 
 def test_a_deal_after_a_deal_is_part_of_the_move_before_them() -> None:
-    rules = Pig({"dice": 2})
+    rules = Pig.rules({"dice": 2})
     root = rules.initial(NO_DICE)[0]
     outcomes = list_outcomes(rules, root, "roll")
     assert sum(chance for chance, _ in outcomes) == 1
-    assert sorted((chance, after.seat, after.pot) for chance, after in outcomes) == sorted(
+    assert sorted((chance, after.state.seat, after.state.pot) for chance, after in outcomes) == sorted(
         [(Fraction(1, 9), 0, pot) for pot in (4, 5, 5, 6)] + [(Fraction(1, 9), 1, 0)] * 2 + [(Fraction(1, 3), 1, 0)]
     )
 
 
 @pytest.mark.parametrize("search", [*CHANCELESS, label_root])
 def test_a_search_for_games_without_chance_refuses_deals(search: Any) -> None:
-    rules = Pig({"turns": 2})
+    rules = Pig.rules({"turns": 2})
     with pytest.raises(ChanceNotSupported, match="pig has chance"):
         search(rules, rules.initial(NO_DICE)[0])
 
 
 @pytest.mark.parametrize("search", [*SEARCHES, label_root])
 def test_no_search_begins_with_a_deal(search: Any) -> None:
-    rules = Pig({})
+    rules = Pig.rules({})
     due = rules.apply(rules.initial(NO_DICE)[0], "roll", NO_DICE)[0]
     with pytest.raises(DealDue, match="pig: a deal comes before the next move"):
         search(rules, due)

@@ -66,7 +66,7 @@ def test_the_answer_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_same_seed_gives_the_same_answer_and_another_one_other_games(capsys: pytest.CaptureFixture[str]) -> None:
     answers = []
     for seed in ("7", "7", "8"):
-        against(Winning("mine"), "--matches", "60", seed=seed)
+        against(Winning("mine"), "--matches", "40", seed=seed)
         answers.append(capsys.readouterr().out)
     assert answers[0] == answers[1] != answers[2]
 
@@ -76,7 +76,7 @@ def test_a_worse_version_and_one_as_good_are_said_to_be_so(capsys: pytest.Captur
     write("better.py", f"return next({last}, turn.random.choice(turn.legal))")
     against(RandomBot("mine"), other="better.py")
     write("lots.py", LOTS)
-    against(RandomBot("mine"), "--matches", "100", other="lots.py")
+    against(RandomBot("mine"), "--matches", "40", other="lots.py")
     worse, equal = capsys.readouterr().out.splitlines()
     assert worse.startswith("my_bot.py is worse than better.py: it scores 0.")
     assert equal.startswith("neither my_bot.py nor lots.py is shown to be better: my_bot.py scores 0.")

@@ -131,7 +131,7 @@ def test_numbers_are_those_of_the_evaluation_that_has_as_many_and_others_keep_th
 def test_ga_moves_as_alphabeta_does_with_the_same_weights(game: str) -> None:
     rules = load_game(game)
     state = rules.initial(Dice(bytes(32), 0))[0]
-    while rules.to_move(state) is not None and rules.ply(state) < 16:
+    while rules.to_move(state) is not None and rules.ply(state) < 8:
         players = GeneticBot("mine", nodes=200), AlphaBeta("mine", nodes=200, weights="adjusted")
         one, other = (bot.choose(turn(rules, state)) for bot in players)
         assert one == other

@@ -74,13 +74,13 @@ def test_scores_beyond_0_and_1_widen_what_is_bet_on_and_the_interval_stays_withi
 
 @pytest.mark.no_cover
 def test_the_true_mean_is_rarely_ever_outside_however_often_one_looks() -> None:
-    """Coins of 0.3 in 200 throws, looked at after each: at most one course in twenty leaves, and some margin."""
+    """Coins of 0.3 in 100 throws, looked at after each: at most one course in twenty leaves, and some margin."""
     left = 0
     for seed in range(200):
         chance, seen = Random(seed), []
         logs = [0.0] * len(BET_FRACTIONS)
         by = bets(0.3, 0, 1)
-        for _ in range(200):
+        for _ in range(100):
             seen.append(float(chance.random() < 0.3))
             logs = [log + math.log(1 + bet * (seen[-1] - 0.3)) for log, bet in zip(logs, by, strict=True)]
             if log_capital(logs) >= math.log(20):

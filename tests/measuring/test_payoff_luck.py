@@ -109,7 +109,7 @@ def test_the_public_card_of_leduc_is_dealt_luck_too() -> None:
     game = Leduc({"hands": 1})
     lots = random.Random(3)
     results, adjusted, lucks, deals = [], [], [], set()
-    for _ in range(1500):
+    for _ in range(600):
         state, plies = game.state_before_deal(), []
         while (seat := game.to_move(state)) is not None:
             if seat == CHANCE:

@@ -44,7 +44,7 @@ def test_payoffs_that_never_vary_leave_nothing_open() -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("met", [(2, 2, 2), (1, 5, 5), (30, 30), (9, 50, 20), (2, 50, 9, 4)])
+@pytest.mark.parametrize("met", [(2, 2, 2), (1, 5, 5), (30, 30)])
 def test_the_interval_holds_the_true_mean_in_95_of_100_or_more_where_matches_are_few(met: tuple[int, ...]) -> None:
     chance = random.Random(11)
     truths = [2.0, -1.0, 0.5, 4.0][: len(met)]

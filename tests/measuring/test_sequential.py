@@ -164,7 +164,7 @@ def log_likelihood_of_three(counts: tuple[float, float, float], held: float) -> 
     "counts",
     [(707501, 0, 0), (0, 34, 0), (48000, 0, 31), (3, 40000000, 0), (146318102, 1, 0), (120, 300, 140), (0, 0, 10**12)],
 )
-@pytest.mark.parametrize(("h0", "h1"), [(36.0, 67.1), (-400.0, 90.0), (400.0, 900.0), (-900.0, -899.0)])
+@pytest.mark.parametrize(("h0", "h1"), [(36.0, 67.1), (-900.0, 90.0)])
 def test_counts_of_three_weigh_as_the_likeliest_of_all_chances_do(
     counts: tuple[int, int, int], h0: float, h1: float
 ) -> None:

@@ -43,7 +43,7 @@ def test_a_difference_the_other_way_round_has_the_interval_the_other_way_round()
 
 
 def test_no_difference_has_an_interval_beyond_1_and_each_lies_within_its_own() -> None:
-    for played, before in itertools.product((1, 2, 5), repeat=2):
+    for played, before in itertools.product((1, 4), repeat=2):
         for won, lost in itertools.product(range(2 * played + 1), range(2 * before + 1)):
             found = share_difference(won / (2 * played), played, lost / (2 * before), before)
             assert -1 <= found.low <= found.score <= found.high <= 1

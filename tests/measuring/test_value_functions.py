@@ -221,8 +221,8 @@ def test_coefficients_are_general_on_every_map_and_the_maps_own_at_home() -> Non
 @pytest.mark.parametrize(
     ("game", "config", "count", "factor"),
     [
-        ("risk-duel", {"map": "africa"}, examples(50, nightly=150), 5.0),
-        ("risk-campaign", {"map": "africa", "max_rounds": 30}, examples(30, nightly=60), 1.2),
+        ("risk-duel", {"map": "africa"}, examples(30, nightly=150), 5.0),
+        ("risk-campaign", {"map": "africa", "max_rounds": 30}, examples(20, nightly=60), 1.2),
     ],
 )
 def test_results_of_random_bots_vary_less_without_luck_by_every_value(
