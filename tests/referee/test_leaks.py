@@ -343,6 +343,7 @@ def test_a_move_that_answers_no_turn_is_refused_in_a_line() -> None:
     assert refused(table, 0, 0) == early
     table.begin()
     table.send(MoveReceived(0, 0, {"choose": 1}))
+    assert table.send(MoveReceived(0, 0, {"choose": 1})) == [], "the same again"
     second = "you have already moved at ply 0: the others still have to move"
     assert refused(table, 0, 0) == ("not_your_turn", second)
     assert refused(table, 1, 1) == ("stale_ply", "ply 1 has not been reached: the match is at ply 0")

@@ -375,11 +375,3 @@ def test_whatever_comes_after_the_end_changes_nothing() -> None:
     assert table.last(1).code == "no_such_match"
     assert [len(messages) for messages in table.told] == [told[0], told[1] + 1]
     assert ended(table) == ["resigned", "win"]
-
-
-def test_a_seat_that_comes_back_while_the_result_is_stored_is_told_the_start_before_the_end() -> None:
-    table = Table().begin()
-    table.send(Disconnect(1))
-    table.send(Resignation(0))
-    table.send(Reconnect(1))
-    assert isinstance(table.last(1), Start)
