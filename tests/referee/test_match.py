@@ -72,14 +72,6 @@ def test_ready_said_again_is_no_news_and_does_not_change_the_nonce() -> None:
     assert table.send(SeatReady(0, b"\x99" * 16)) == []
 
 
-def test_a_move_before_the_match_began_is_not_this_seats_turn() -> None:
-    table = Table()
-    table.open()
-    table.send(MoveReceived(0, 0, A_MOVE))
-    assert table.last(0).code == "not_your_turn"
-    assert table.last(0).strikes_left is None
-
-
 def test_a_deal_is_told_as_ply_0_with_the_first_turn_at_ply_1() -> None:
     table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin()
     turn = table.last(0)
