@@ -182,6 +182,25 @@ def _hands_shown(events: Sequence[Event]) -> set[int]:
     return shown
 
 
+def test_a_seat_is_told_its_own_card_and_a_spectator_none() -> None:
+    table = Table("kuhn", {"hands": 5})
+    table.match.set_watched(is_watched=True)
+    table.begin()
+    dealt = table.match.standing.current_course.encoded_state["cards"]
+    turn = table.last(0)
+    assert turn.state["cards"] == [dealt[0], None]
+    assert turn.events[0].move == {"cards": [dealt[0], None]}
+    assert table.shown[-1].state["cards"] == [None, None]
+    view = table.match.spectator_turn(table.now)
+    assert view is not None
+    assert view.events[0].move == {"cards": [None, None]}
+
+
+def test_a_misplaced_move_is_one_before_the_deal_too() -> None:
+    table = Table("kuhn", {"hands": 5}).begin()
+    assert table.send(MoveReceived(1, 0, {"do": "check"}))
+
+
 def test_a_digest_of_hidden_cards_cannot_be_tried_out() -> None:
     table = Table("kuhn", {"hands": 1}).begin()
     deal = next(line for line in table.lines if isinstance(line, Ply))
