@@ -31,7 +31,6 @@ from volumes import examples
 ALGORITHMS: Any = ("expectiminimax", "alphabeta")
 UCT_CONFIGS: list[dict[str, Any]] = [
     {},
-    {"map": "world", "players": 3, "draft": "classic"},
     {"map": "world", "players": 6, "draft": "classic", "max_attacks": 20},
     {"map": "africa", "players": 4, "battle": "deterministic", "initial_units": 9},
     {"map": "africa", "players": 5, "max_attacks": 1, "initial_units": 2},
@@ -63,7 +62,7 @@ def duel_answers() -> list[Any]:
 
 def campaign_answers() -> list[Any]:
     found: list[Any] = []
-    for search, state, how in campaign_searches(5, examples(15, nightly=40), (*SMALL, "world")):
+    for search, state, how in campaign_searches(5, examples(10, nightly=40), (*SMALL, "world")):
         for algorithm in ALGORITHMS:
             limit = SearchLimit(nodes=3_000)
             result = search.search(state, depth=2, algorithm=algorithm, limit=limit, **options(how))
@@ -78,7 +77,7 @@ def campaign_answers() -> list[Any]:
 def turn_answers() -> list[Any]:
     told: list[Any] = []
     options: dict[str, Any] = {"evaluation": "outlook", "weights": DEFAULT_OUTLOOK_WEIGHTS}
-    for rules, state in campaign_positions(8, 6):
+    for rules, state in campaign_positions(8, 4):
         for algorithm in ALGORITHMS:
             limit = SearchLimit(nodes=120)
             best = CampaignKernel(rules).search(state, depth=3, algorithm=algorithm, limit=limit, **options)
@@ -103,12 +102,12 @@ def greedy_drafts() -> list[str]:
 
 def duel_uct_moves() -> list[list[str]]:
     games = [Duel({"map": map_}) for map_ in ("south-america", "europe")]
-    return [_uct_moves(rules, DuelUct(rules), sims=30, count=12) for rules in games]
+    return [_uct_moves(rules, DuelUct(rules), sims=20, count=10) for rules in games]
 
 
 def campaign_uct_moves() -> list[list[str]]:
     games = map(Campaign, UCT_CONFIGS)
-    return [_uct_moves(rules, CampaignUct(rules), sims=25, count=5) for rules in games]
+    return [_uct_moves(rules, CampaignUct(rules), sims=15, count=4) for rules in games]
 
 
 def _uct_moves(rules: Game[Any, Any], search: Any, sims: int, count: int) -> list[str]:
@@ -125,5 +124,5 @@ def _uct_moves(rules: Game[Any, Any], search: Any, sims: int, count: int) -> lis
 def kuhn_exploitability() -> float:
     rules, start = single_hand("kuhn")
     solver = Solver(rules, start)
-    solver.run(50)
+    solver.run(20)
     return float(exploitability(rules, start, solver.strategy()))

@@ -69,15 +69,7 @@ def said_by_a_fork(steps: str, folder: Path) -> str:
     return printed.read_text()
 
 
-def test_compiled_code_is_kept_in_the_users_cache_folder(
-    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert imported(sources / "kernel.py").twice(21) == 42
-    assert list((tmp_path / "cache" / "bot-arena").rglob("kernel.twice-*.nbi"))
-
-
-def test_who_sits_at_a_terminal_is_told_of_the_first_compilation_alone(
+def test_compiled_code_is_kept_in_the_users_cache_folder_and_who_sits_at_a_terminal_is_told_of_it_once(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Terminal(io.StringIO):
@@ -91,6 +83,7 @@ def test_who_sits_at_a_terminal_is_told_of_the_first_compilation_alone(
         _announce_once.cache_clear()
         assert imported(sources / "kernel.py").twice(21) == 42
         told.append(terminal.getvalue())
+    assert len(list((tmp_path / "cache" / "bot-arena").rglob("kernel.twice-*.nbi"))) == 1
     assert told == ["compiling code, once, which takes up to half a minute…\n", ""]
 
 

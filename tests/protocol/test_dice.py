@@ -70,14 +70,6 @@ def test_a_choice_among_more_than_256_takes_two_bytes(key: bytes, among: int) ->
     assert [dice.choice("deal", among) for _ in range(40)] == list(expected)
 
 
-def test_bytes_above_the_largest_multiple_are_skipped() -> None:
-    rejected = [byte for byte in islice(stream(KEY, "attack", 0), 200) if byte >= 252]
-    assert rejected, "the vector must hold a byte that is rejected"
-    used = [byte for byte in islice(stream(KEY, "attack", 0), 200) if byte < 252]
-    dice = Dice(KEY, 0)
-    assert [dice.choice("attack", 6) for _ in used] == [byte % 6 for byte in used]
-
-
 def test_purposes_and_plies_have_streams_of_their_own() -> None:
     alone = [Dice(KEY, 5).choice("attack", 256)]
     dice = Dice(KEY, 5)
@@ -117,14 +109,6 @@ def test_the_mean_of_bytes_counts_those_that_are_rejected(among: int) -> None:
     span, width = (256, 1) if among <= 256 else (65536, 2)
     accepted = sum(number < span // among * among for number in range(span))
     assert mean_bytes(among) == width * span / accepted
-
-
-def test_dice_are_even() -> None:
-    dice = Dice(KEY, 9)
-    seen = Counter(dice.roll("attack") for _ in range(60_000))
-    assert set(seen) == {1, 2, 3, 4, 5, 6}
-    chi_square = sum((n - 10_000) ** 2 / 10_000 for n in seen.values())
-    assert chi_square < 20.5, "beyond 20.5 once in a thousand keys (5 degrees of freedom)"
 
 
 def test_every_order_of_a_shuffle_is_as_likely() -> None:

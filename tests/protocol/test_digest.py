@@ -69,17 +69,5 @@ def test_an_event_is_digested_as_it_travels_without_what_is_absent() -> None:
     assert left == hashlib.sha256(bytes(32) + plain(content)).digest()
 
 
-def test_another_move_die_or_state_gives_another_digest() -> None:
-    event = Event(ply=0, seat=0, move={"a": 1}, dice=[[6], [1]], result={"taken": True})
-    digests = {
-        next_digest(bytes(32), event, {"x": 1}),
-        next_digest(bytes(32), event, {"x": 2}),
-        next_digest(b"\x01" * 32, event, {"x": 1}),
-        next_digest(bytes(32), Event(ply=0, seat=0, move={"a": 1}, dice=[[5], [1]], result={"taken": True}), {"x": 1}),
-        next_digest(bytes(32), Event(ply=0, seat=0, move={"a": 2}, dice=[[6], [1]], result={"taken": True}), {"x": 1}),
-    }
-    assert len(digests) == 5
-
-
 def test_strikes_that_no_event_told_of_are_digested_by_their_seats() -> None:
     assert strikes_digest(bytes(32), [0, 1]) == hashlib.sha256(bytes(32) + b'{"strikes":[0,1]}').digest()

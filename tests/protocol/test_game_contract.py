@@ -81,7 +81,7 @@ WITHOUT_CHANCE = ("nim", "grundy", "tictactoe")
 """Games that roll no dice, neither at the start under a preset nor in a move."""
 UNLISTED = ("risk-campaign",)
 """Games that do not list every legal move."""
-SHORTER = {"risk-campaign": {"max_rounds": 8}}
+SHORTER = {"risk-campaign": {"max_rounds": 5}}
 """What keeps the random games of a preset short."""
 RUDE = "\n\x1b[2J" + "x" * 3000
 """A text that no message may repeat as it is."""

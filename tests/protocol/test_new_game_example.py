@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import random
 import re
 import shutil
 import sys
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 import games as rooms
@@ -22,9 +20,8 @@ from bots.client.bot import Bot, Turn
 from bots.playing.matches import play
 from commands import REPOSITORY
 from protocol import games
-from protocol.dice import Dice
 from protocol.errors import IllegalMove, MalformedMove
-from protocol.messages import CHANCE
+from referee.contract import ContractChecker
 from referee.effects import MoveReceived
 from referee_table import Table
 from registered_games import registered as registered_games
@@ -93,23 +90,12 @@ def test_bids_are_told_when_both_are_made_and_worths_to_who_has_them() -> None:
     assert table.shown[-1].state["worth"] == [None, None]
 
 
-def test_states_and_moves_travel_and_what_is_none_is_refused() -> None:
+def test_it_keeps_the_contract_and_refuses_what_is_no_bid() -> None:
     rules = games.load_game("auction", {"lots": 3})
-    draw = random.Random(1)
-    state, _ = rules.initial(Dice(bytes(32), 0))
-    while rules.to_move(state) is not None:
-        wire = msgspec.json.decode(msgspec.json.encode(rules.encode_state(state)))
-        assert rules.decode_state(wire) == state
-        assert max(map(len, rules.draw_board(state).splitlines())) <= 80
-        dice = Dice(bytes(32), rules.ply(state))
-        if rules.to_move(state) == CHANCE:
-            outcomes = rules.chance_outcomes(state)
-            state, event = rules.apply_chance(state, dice)
-            assert sum(chance for chance, _ in outcomes) == 1
-            assert state in [after for _, after in outcomes]
-        else:
-            state, event = rules.resolve_round(state, {seat: draw.randrange(11) for seat in (0, 1)}, dice)
-        assert rules.describe_event(event)
+    checker = ContractChecker(rules)
+    checker.check_refusals()
+    state = checker.check_game(1).states[-1]
+    checker.check_hiding()
     assert rules.parse_move(" 7 ") == 7
     for text in ("", "seven", "-1", "9" * 5000):
         with pytest.raises(MalformedMove, match="is no bid: a number from 0 to 10"):

@@ -189,11 +189,6 @@ def test_a_file_that_is_missing_or_empty_is_refused(tmp_path: Path) -> None:
             "columns = list(state.rows)",
             "wrong.py, line 41: AttributeError: 'Grid' object",
         ),
-        (
-            "    def cells(",
-            "    def draw(self, state: Grid) -> str:\n        return 81 * 'x'\n\n    def cells(",
-            "wrong.py, line 67: a line has 81 columns: at most 80",
-        ),
     ],
 )
 def test_rules_that_break_the_contract_are_found_with_their_line(tmp_path: Path, old: str, new: str, said: str) -> None:

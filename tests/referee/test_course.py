@@ -141,12 +141,6 @@ def test_a_game_that_ends_by_a_limit_ends_by_it_for_every_seat() -> None:
     assert duel.ranks == (1, 1)
 
 
-def test_who_is_left_alone_has_won_whatever_the_board_says() -> None:
-    duel, _ = course("risk-duel", {}).begin()
-    duel, _ = duel.drop_out(0, "resigned")
-    assert (duel.seat_reason(0), duel.seat_reason(1)) == ("resigned", "win")
-
-
 def test_a_seat_that_left_stays_out_while_the_others_play() -> None:
     dibs, _ = three().drop_out(0, "timeout")
     dibs, _ = dibs.play(0, 1)

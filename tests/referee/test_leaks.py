@@ -182,6 +182,25 @@ def _hands_shown(events: Sequence[Event]) -> set[int]:
     return shown
 
 
+def test_a_seat_is_told_its_own_card_and_a_spectator_none() -> None:
+    table = Table("kuhn", {"hands": 5})
+    table.match.set_watched(is_watched=True)
+    table.begin()
+    dealt = table.match.standing.current_course.encoded_state["cards"]
+    turn = table.last(0)
+    assert turn.state["cards"] == [dealt[0], None]
+    assert turn.events[0].move == {"cards": [dealt[0], None]}
+    assert table.shown[-1].state["cards"] == [None, None]
+    view = table.match.spectator_turn(table.now)
+    assert view is not None
+    assert view.events[0].move == {"cards": [None, None]}
+
+
+def test_a_misplaced_move_is_one_before_the_deal_too() -> None:
+    table = Table("kuhn", {"hands": 5}).begin()
+    assert table.send(MoveReceived(1, 0, {"do": "check"}))
+
+
 def test_a_digest_of_hidden_cards_cannot_be_tried_out() -> None:
     table = Table("kuhn", {"hands": 1}).begin()
     deal = next(line for line in table.lines if isinstance(line, Ply))
@@ -327,31 +346,20 @@ def test_of_two_who_leaves_in_the_midst_of_a_round_ends_the_match_and_nobody_is_
     assert b"choose" not in encode_canonical(end)
 
 
-def refused(table: Table, seat: int, ply: int) -> tuple[str, str]:
+def refused(table: Table, seat: int, ply: int, move: dict[str, int]) -> tuple[str, str]:
     """How a move is answered that answers no turn."""
-    (effect,) = table.send(
-        MoveReceived(seat, ply, {"choose": 0} if table.match.game.name == "dilemma" else {"do": "check"})
-    )
+    (effect,) = table.send(MoveReceived(seat, ply, move))
     assert isinstance(effect.message, Rejected)
     return effect.message.code, effect.message.message
 
 
-def test_a_move_that_answers_no_turn_is_refused_in_a_line() -> None:
-    table = Table("dilemma", {"rounds": 3})
-    table.open()
-    early = ("not_your_turn", "the match has not begun: it begins when every seat has sent ready")
-    assert refused(table, 0, 0) == early
-    table.begin()
+def test_a_move_that_was_made_stands() -> None:
+    table = Table("dilemma", {"rounds": 3}).begin()
     table.send(MoveReceived(0, 0, {"choose": 1}))
+    assert table.send(MoveReceived(0, 0, {"choose": 1})) == [], "the same again"
     second = "you have already moved at ply 0: the others still have to move"
-    assert refused(table, 0, 0) == ("not_your_turn", second)
-    assert refused(table, 1, 1) == ("stale_ply", "ply 1 has not been reached: the match is at ply 0")
-    cards = Table("kuhn", {"hands": 2})
-    cards.open()
-    assert refused(cards, 0, 1) == early
-    cards.begin()
-    assert refused(cards, 1, 1) == ("not_your_turn", "seat 0 is to move at ply 1")
-    assert refused(cards, 0, 0) == ("stale_ply", "ply 0 has passed: the match is at ply 1")
+    assert refused(table, 0, 0, {"choose": 0}) == ("not_your_turn", second)
+    assert refused(table, 1, 1, {"choose": 0}) == ("stale_ply", "ply 1 has not been reached: the match is at ply 0")
 
 
 @pytest.mark.usefixtures("dibs")
@@ -362,5 +370,5 @@ def test_who_is_out_hears_whose_round_it_is_and_not_who_has_moved() -> None:
         table.send(Resignation(2))
         if moved:
             table.send(MoveReceived(0, 1, {"bid": 0}))
-        lines.append(refused(table, 2, 1))
+        lines.append(refused(table, 2, 1, {"bid": 0}))
     assert lines[0] == lines[1] == ("not_your_turn", "seats 0 and 1 are to move at ply 1")

@@ -72,14 +72,6 @@ def test_ready_said_again_is_no_news_and_does_not_change_the_nonce() -> None:
     assert table.send(SeatReady(0, b"\x99" * 16)) == []
 
 
-def test_a_move_before_the_match_began_is_not_this_seats_turn() -> None:
-    table = Table()
-    table.open()
-    table.send(MoveReceived(0, 0, A_MOVE))
-    assert table.last(0).code == "not_your_turn"
-    assert table.last(0).strikes_left is None
-
-
 def test_a_deal_is_told_as_ply_0_with_the_first_turn_at_ply_1() -> None:
     table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin()
     turn = table.last(0)
@@ -375,11 +367,3 @@ def test_whatever_comes_after_the_end_changes_nothing() -> None:
     assert table.last(1).code == "no_such_match"
     assert [len(messages) for messages in table.told] == [told[0], told[1] + 1]
     assert ended(table) == ["resigned", "win"]
-
-
-def test_a_seat_that_comes_back_while_the_result_is_stored_is_told_the_start_before_the_end() -> None:
-    table = Table().begin()
-    table.send(Disconnect(1))
-    table.send(Resignation(0))
-    table.send(Reconnect(1))
-    assert isinstance(table.last(1), Start)

@@ -30,14 +30,6 @@ def test_a_seat_that_thinks_too_long_loses_by_timeout() -> None:
     assert table.lines[-1].clock == [0, 10000]
 
 
-def test_a_seat_that_is_away_when_its_bank_ends_loses_by_disconnected() -> None:
-    table = Table(bank=10).begin()
-    assert table.send(Disconnect(0), after=1) == []
-    assert table.deadline == 110
-    table.expire()
-    assert ended(table) == ["disconnected", "win"]
-
-
 def test_a_seat_that_came_back_in_time_and_still_thinks_too_long_loses_by_timeout() -> None:
     table = Table(bank=10).begin()
     table.send(Disconnect(0), after=1)

@@ -17,7 +17,7 @@ from referee.effects import (
     SendDelay,
 )
 from referee.match import Match, MatchTimeouts
-from referee.record import Begun, Strike, Void
+from referee.record import Begun, Strike
 from referee.state import Phase
 from referee_table import A_MOVE, NONCES, Table, ended
 
@@ -181,16 +181,6 @@ def test_a_restart_between_a_strike_and_the_next_event_leaves_the_record_as_it_w
     assert again.lines[-1].event.strikes == [0, 0, 0]
     digests = [table.finish_at_random().match.result("x").digest for table in (whole, again)]
     assert digests[0] == digests[1]
-
-
-def test_a_voided_match_is_void_after_the_restart_though_it_could_not_be_stored() -> None:
-    table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin()
-    table.play(table.last(0).legal[0])
-    table.send(Abort())
-    assert isinstance(table.lines[-1], Void)
-    again = table.restarted(now=500.0)
-    assert ended(again) == ["void", "void"]
-    assert again.match.result("x").digest == table.match.result("x").digest
 
 
 def test_a_journal_that_does_not_follow_from_the_rules_is_refused() -> None:

@@ -7,7 +7,6 @@ import pytest
 from protocol.messages import Start, Turn
 from referee.effects import (
     Abort,
-    Disconnect,
     Forfeit,
     MoveReceived,
     NoShow,
@@ -16,7 +15,6 @@ from referee.effects import (
     SeatReady,
     SendToSeat,
 )
-from referee.match import MatchTimeouts
 from referee_table import A_MOVE, Table, ended
 
 BAD = {"heap": 0, "take": 9}
@@ -46,19 +44,6 @@ def test_every_follower_is_told_every_turn() -> None:
         turn = table.last(seat)
         assert isinstance(turn, Turn)
         assert (turn.ply, turn.clock) == (1, table.banks())
-
-
-def test_two_that_are_away_are_both_waited_for_after_a_restart() -> None:
-    again = Table(bank=10).begin().restarted(now=100.0)
-    again.return_all()
-    assert again.deadline == again.now + 10
-    again = Table(bank=10).begin().restarted(now=100.0)
-    again.send(Disconnect(0))
-    again.send(Reconnect(1))
-    assert again.deadline == 100 + MatchTimeouts().return_timeout_s
-    again.send(Disconnect(1))
-    again.expire()
-    assert ended(again) == ["void", "void"]
 
 
 def test_who_comes_back_last_after_a_restart_is_told_the_start_before_the_clock_runs() -> None:

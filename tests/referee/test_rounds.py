@@ -55,14 +55,6 @@ def test_the_order_of_moves_changes_neither_state_nor_digest_nor_what_is_told(fi
     assert one.told == two.told
 
 
-def test_a_move_that_was_made_stands() -> None:
-    table = dilemma()
-    choose(table, 0, COOPERATE)
-    assert choose(table, 0, COOPERATE) == []
-    (rejected,) = [effect.message for effect in choose(table, 0, DEFECT)]
-    assert rejected.message == "you have already moved at ply 0: the others still have to move"
-
-
 def test_who_has_moved_does_not_show_in_anybodys_clock() -> None:
     shown = []
     for moves in (False, True):

@@ -123,13 +123,6 @@ def test_a_move_that_is_refused_still_costs_a_strike(tmp_path: Path) -> None:
         assert (table.faults, table.match.standing.phase) == ([], Phase.PLAYING)
 
 
-def test_rules_that_mislead_nobody_are_played_to_the_end(tmp_path: Path) -> None:
-    with brought(write_game(tmp_path)):
-        table = played([2, 2, 2])
-        assert [seat.rank for seat in table.match.result("x").seats] == [1, 2]
-        assert table.faults == []
-
-
 def test_rules_that_can_not_begin_void_the_match_before_its_first_turn(tmp_path: Path) -> None:
     file = write_game(
         tmp_path,

@@ -101,13 +101,6 @@ def test_the_same_seat_is_first_in_both_rounds_of_a_hand() -> None:
     assert LEDUC.to_move(state) == 0
 
 
-def test_a_fold_shows_no_cards_and_a_showdown_all() -> None:
-    state = dealt(KUHN, KING, QUEEN)
-    for moves, shown in ((("bet", "fold"), False), (("bet", "call"), True)):
-        _, event = played(KUHN, state, *moves)
-        assert ("cards" in (KUHN.view_event(event, None).result or {})) == shown
-
-
 def test_a_seat_sees_its_own_card_a_spectator_none_and_both_the_public_one() -> None:
     state, _ = played(LEDUC, dealt(LEDUC, 0, 4), "check", "check")
     state, event = LEDUC.apply_chance(state, Dice(bytes(32), state.at))

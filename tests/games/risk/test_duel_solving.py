@@ -37,10 +37,8 @@ AFRICA = load_map("africa")
 SQUARE = [(0, 1), (0, 3), (1, 2), (2, 3)]
 
 
-@cache
-def solved_africa() -> Table:
-    """Africa with 3 troops, solved once in memory for all tests that compare with it."""
-    return solve(AFRICA, 3)
+solved = cache(solve)
+"""A table that was solved once in memory, for all tests that compare with it."""
 
 
 def told_nobody(step: SolvingProgress) -> None:
@@ -93,7 +91,7 @@ def kill() -> None:
 def test_a_mapped_table_has_the_values_and_the_best_moves_of_one_in_memory(
     where: Board, max_troops: int, tmp_path: Path
 ) -> None:
-    table, exact = mapped(where, max_troops, tmp_path), solve(where, max_troops)
+    table, exact = mapped(where, max_troops, tmp_path), solved(where, max_troops)
     assert table.values.error < 1e-7
     assert table.start == pytest.approx(exact.start, abs=table.values.error)
     for position in some(300, len(where), max_troops, seed=1):
@@ -105,7 +103,7 @@ def test_a_mapped_table_has_the_values_and_the_best_moves_of_one_in_memory(
 
 def test_two_threads_find_the_same_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duel_solving, "_ROWS_PER_TASK", 20)
-    table, exact = mapped(AFRICA, 3, tmp_path, jobs=2), solved_africa()
+    table, exact = mapped(AFRICA, 3, tmp_path, jobs=2), solved(AFRICA, 3)
     for position in some(300, 6, 3, seed=2):
         assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
 
@@ -154,7 +152,7 @@ def test_of_sweeps_that_end_too_early_values_are_off_by_no_more_than_what_was_pr
 ) -> None:
     """By more than the margins that are begun with, which must not be proven."""
     monkeypatch.setattr(duel_solving, "MAX_FINAL_CHANGE", tolerance)
-    table, exact = mapped(AFRICA, 3, tmp_path), solved_africa()
+    table, exact = mapped(AFRICA, 3, tmp_path), solved(AFRICA, 3)
     off = max(abs(table.value(position) - exact.value(position)) for position in some(1000, 6, 3, seed=8))
     assert 6e-8 < off <= table.values.error + 1e-9
     assert table.values.error < 30 * tolerance / WIN_VALUE
@@ -235,7 +233,7 @@ def test_an_unfinished_file_keeps_its_values_where_fewer_are_asked_for(tmp_path:
 
 
 def test_killed_in_a_sweep_it_goes_on_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = solved_africa()
+    exact = solved(AFRICA, 3)
     child = multiprocessing.get_context("fork").Process(target=after, args=(tmp_path, 203, kill, monkeypatch))
     child.start()
     child.join()
@@ -257,7 +255,7 @@ def test_whatever_an_unfinished_file_holds_leads_to_the_same_values(
     (unfinished,) = tmp_path.glob("*.unfinished")
     content = unfinished.read_bytes()
     unfinished.write_bytes(content[:24] + random.Random(5).randbytes(len(content) - 24))
-    table, exact = mapped(AFRICA, 3, tmp_path), solved_africa()
+    table, exact = mapped(AFRICA, 3, tmp_path), solved(AFRICA, 3)
     for position in some(300, 6, 3, seed=5):
         assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
 
@@ -359,4 +357,4 @@ def test_values_that_rounding_keeps_going_are_proven_as_they_are(
     monkeypatch.setattr(duel_solving, "MAX_FINAL_CHANGE", -1)
     monkeypatch.setattr(duel_solving, "_MAX_STALLED_SWEEPS", 20)
     table = mapped(board(TRIANGLE), 5, tmp_path)
-    assert table.start == pytest.approx(solve(board(TRIANGLE), 5).start, abs=table.values.error + 1e-9)
+    assert table.start == pytest.approx(solved(board(TRIANGLE), 5).start, abs=table.values.error + 1e-9)

@@ -145,12 +145,6 @@ def test_many_battles_come_out_as_often_as_the_odds_say(attackers: int, defender
     assert farthest(fought, attackers, defenders) < 4
 
 
-@pytest.mark.no_cover
-def test_committed_dice_keep_to_the_odds_as_well() -> None:
-    fought = Counter(roll_battle(Dice(b"battles", ply), 4, 3)[:2] for ply in range(20_000))
-    assert farthest(fought, 4, 3) < 4
-
-
 @pytest.mark.parametrize(
     ("attackers", "defenders", "left"),
     [(5, 2, (3, 0)), (3, 2, (1, 0)), (2, 2, (0, 1)), (2, 3, (0, 1)), (2, 7, (0, 5)), (1, 1, (0, 1))],

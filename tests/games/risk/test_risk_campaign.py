@@ -140,12 +140,6 @@ def test_a_deal_is_of_the_pool_whose_order_of_turns_it_has() -> None:
         assert (dealt.pool, dealt.pools) == (None, [f"risk-campaign/{preset}", f"risk-campaign/{preset}:people"])
 
 
-def test_different_dice_deal_differently() -> None:
-    game = Campaign({})
-    starts = {game.initial(Dice(bytes([n]), 0))[0].owner for n in range(20)}
-    assert len(starts) == 20
-
-
 @pytest.mark.parametrize(
     ("config", "complaint"),
     [

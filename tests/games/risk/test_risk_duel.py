@@ -258,73 +258,55 @@ LATE = at((0, 1, 0, 1), (10, 3, 2, 4))
 
 
 @pytest.mark.parametrize(
-    ("state", "move", "said"),
+    ("move", "said"),
     [
+        (invade(PERU), "1 (Peru) is seat 1's with 3 troops, not free"),
+        (reinforce(PERU), "1 (Peru) is seat 1's with 3 troops, not yours to reinforce"),
+        (reinforce(VENEZUELA), "0 (Venezuela) is seat 0's with 10 troops, the most it can hold"),
+        (attack(PERU, VENEZUELA), "1 (Peru) is seat 1's with 3 troops, not yours to attack from"),
+        (attack(VENEZUELA, BRAZIL), "2 (Brazil) is seat 0's with 2 troops, your own"),
+        (attack(BRAZIL, BRAZIL), "2 (Brazil) is seat 0's with 2 troops, your own"),
         (
-            at((0, NO_OWNER, 1, NO_OWNER), (3, 0, 1, 0)),
-            invade(BRAZIL),
-            "2 (Brazil) is seat 1's with 1 troop, not free; legal: invade 1, 3",
-        ),
-        (
-            at((0, NO_OWNER, 1, NO_OWNER), (3, 0, 3, 0)),
-            reinforce(VENEZUELA),
-            "0 (Venezuela) is seat 0's with 3 troops: no reinforce while a territory is free; legal: invade 1, 3",
-        ),
-        (
-            at((0, NO_OWNER, 1, NO_OWNER), (3, 0, 3, 0)),
-            attack(VENEZUELA, PERU),
-            "1 (Peru) is nobody's: no attack while a territory is free; legal: invade 1, 3",
-        ),
-        (LATE, invade(PERU), "1 (Peru) is seat 1's with 3 troops, not free; legal: reinforce 2; attack 0-1"),
-        (
-            LATE,
-            reinforce(PERU),
-            "1 (Peru) is seat 1's with 3 troops, not yours to reinforce; legal: reinforce 2; attack 0-1",
-        ),
-        (
-            LATE,
-            reinforce(VENEZUELA),
-            "0 (Venezuela) is seat 0's with 10 troops, the most it can hold; legal: reinforce 2; attack 0-1",
-        ),
-        (
-            LATE,
-            attack(PERU, VENEZUELA),
-            "1 (Peru) is seat 1's with 3 troops, not yours to attack from; legal: reinforce 2; attack 0-1",
-        ),
-        (
-            LATE,
-            attack(VENEZUELA, BRAZIL),
-            "2 (Brazil) is seat 0's with 2 troops, your own; legal: reinforce 2; attack 0-1",
-        ),
-        (
-            LATE,
-            attack(BRAZIL, BRAZIL),
-            "2 (Brazil) is seat 0's with 2 troops, your own; legal: reinforce 2; attack 0-1",
-        ),
-        (
-            LATE,
             attack(VENEZUELA, ARGENTINA),
-            "0 (Venezuela) is seat 0's with 10 troops and has no border with 3 (Argentina);"
-            " legal: reinforce 2; attack 0-1",
+            "0 (Venezuela) is seat 0's with 10 troops and has no border with 3 (Argentina)",
         ),
         (
-            LATE,
             attack(BRAZIL, PERU),
-            "2 (Brazil) is seat 0's with 2 troops: 1 (Peru) has 3, and an attack needs as many;"
-            " legal: reinforce 2; attack 0-1",
+            "2 (Brazil) is seat 0's with 2 troops: 1 (Peru) has 3, and an attack needs as many",
         ),
-        (LATE, reinforce(4), "there is no territory 4: they are 0 to 3"),
-        (LATE, attack(0, -1), "there is no territory -1: they are 0 to 3"),
-        (LATE, attack(4, 0), "there is no territory 4: they are 0 to 3"),
-        (at((0, 0, 0, 0), (1, 1, 1, 1), seat=1), reinforce(0), "the game is over"),
     ],
 )
 def test_a_refusal_says_whose_a_territory_is_with_how_many_troops_and_what_would_be_legal(
-    state: Position, move: Action, said: str
+    move: Action, said: str
 ) -> None:
-    with pytest.raises(IllegalMove) as refused:
+    assert refused(LATE, move) == f"{said}; legal: reinforce 2; attack 0-1"
+
+
+def refused(state: Position, move: Action) -> str:
+    with pytest.raises(IllegalMove) as why:
         SOUTH_AMERICA.apply(state, move, NO_DICE)
-    assert str(refused.value) == said
+    return str(why.value)
+
+
+@pytest.mark.parametrize(
+    ("move", "said"),
+    [
+        (invade(BRAZIL), "2 (Brazil) is seat 1's with 1 troop, not free"),
+        (
+            reinforce(VENEZUELA),
+            "0 (Venezuela) is seat 0's with 3 troops: no reinforce while a territory is free",
+        ),
+        (attack(VENEZUELA, PERU), "1 (Peru) is nobody's: no attack while a territory is free"),
+    ],
+)
+def test_while_a_territory_is_free_a_refusal_names_those_that_are(move: Action, said: str) -> None:
+    assert refused(at((0, NO_OWNER, 1, NO_OWNER), (3, 0, 1, 0)), move) == f"{said}; legal: invade 1, 3"
+
+
+def test_a_refusal_says_which_territories_there_are_and_when_all_is_over() -> None:
+    for move, territory in ((reinforce(4), 4), (attack(0, -1), -1), (attack(4, 0), 4)):
+        assert refused(LATE, move) == f"there is no territory {territory}: they are 0 to 3"
+    assert refused(at((0, 0, 0, 0), (1, 1, 1, 1), seat=1), reinforce(0)) == "the game is over"
 
 
 def test_a_refusal_names_twelve_legal_moves_of_a_kind_and_counts_the_others() -> None:

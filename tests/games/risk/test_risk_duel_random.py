@@ -66,14 +66,3 @@ def test_random_duels_keep_every_rule_to_their_end(name: str) -> None:
         ends[game.reason(state)] += 1
     assert ends["ply_limit"], "some are too short for anyone to win"
     assert ends["win"] or len(game.map) > 9
-
-
-def test_an_attack_succeeds_15_times_in_36() -> None:
-    game = Duel({})
-    state = Position((0, 0, 0, 1), (3, 3, 3, 3), 0, 10)
-    taken = 0
-    for i in range(6000):
-        _, event = game.apply(state, Action("attack", 3, 1), Dice(i.to_bytes(32, "big"), 10))
-        assert event.result is not None
-        taken += event.result["taken"]
-    assert abs(taken - 2500) < 4 * (6000 * 15 / 36 * 21 / 36) ** 0.5
