@@ -23,7 +23,7 @@ LEVELS = [f"level-{number}" for number in (*range(1, 9), 10)]
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
-    """An arena with a ladder of nim where `ann` beats `bob`, who beats `carl`, and with levels, of whom two have played."""
+    """An arena with a ladder where `ann` beats `bob`, who beats `carl`, and with levels, of whom two have played."""
     data = tmp_path_factory.mktemp("ladder")
     pairs = [(best, worst) for best, worst in (("ann", "bob"), ("bob", "carl"), ("ann", "carl")) for _ in range(12)]
     register(data, "ann", "bob", "carl", *LEVELS)
