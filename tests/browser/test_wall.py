@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Route, expect
 
 from chromium import PHONE, Visit, Visits, barriers, resize, sideways
-from house import House, HouseProcess, house_process, open_house
+from house import House, HouseProcess, open_house
 from players import Map, Player, player
 from timeouts import WITHIN
 
@@ -125,24 +125,6 @@ async def test_where_more_play_than_fit_the_others_have_their_turn(visiting: Vis
             await expect(page.locator(".wall-match .saying", has_text="is to move")).to_have_count(6)
             shown |= set(await names.all_inner_texts())
         assert shown == {f"bot{number}-{seat}" for number in range(8) for seat in range(2)}
-
-
-@pytest.mark.nightly
-async def test_the_wall_goes_on_by_itself_after_the_arena_was_restarted(visiting: Visits, tmp_path: Path) -> None:
-    async with visiting("http://127.0.0.1", fresh=True) as visit:
-        async with house_process(tmp_path) as house, AsyncExitStack() as stack:
-            await match(stack, house, "nim", {"preset": "classic"}, 2, "old")
-            port, web = house.url.rpartition(":")[2], house.page.rpartition(":")[2]
-            page = await visit.context.new_page()
-            await page.goto(f"{house.page}/wall")
-            await expect(page.locator(".wall-match")).to_have_count(1)
-        await expect(page.locator("#connection")).to_be_visible()
-        options = ("--port", port, "--web-port", web)
-        async with house_process(tmp_path, *options) as again, AsyncExitStack() as stack:
-            await match(stack, again, "nim", {"preset": "sticks"}, 2, "new")
-            await expect(page.locator(".wall-match", has_text="new-0")).to_be_visible()
-            await expect(page.locator("#connection")).to_be_hidden()
-        visit.forgives("net::ERR_|WebSocket connection")
 
 
 async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits, tmp_path: Path) -> None:
