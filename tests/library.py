@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from arena.commands.tournament_options import TournamentOptions, read_options
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
@@ -19,6 +18,7 @@ from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Greedy
 from golden.make import refereed
 from machine.timestamps import format_timestamp
+from plans import plan
 from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Clock
@@ -65,33 +65,27 @@ class Library:
         pool = rules.pool if fixed.pop("rated", True) else None
         return self._play(rules, seats, match, pool, **fixed)
 
-    def tournament(self, game: str, entrants: Sequence[Entrant], rounds: int, *, missing: int = 0, **sets: Any) -> str:
-        """Play a round robin and store it, without the last matches where some are `missing`; its id."""
-        options = TournamentOptions(
-            bots=[f"{entrant.name}=random" for entrant in entrants],
-            game=game,
-            sets=[f"{key}={value}" for key, value in sets.items()],
-            form="round-robin",
-            rounds=rounds,
-            paired=False,
-            clock="60+0.5",
-            seed=None,
-            jobs=1,
-            db=None,
-            data=Path(),
-            to_json=None,
-        )
-        setup = read_options(options)
-        plan = setup.plan(*self.store.write(open_tournament, setup.key, game))
+    def tournament(self, game: str, entrants: Sequence[Entrant], rounds: int) -> str:
+        """Play a round robin and store it; its id."""
         named = {entrant.name: entrant for entrant in entrants}
-        schedule = plan.schedule([])
-        for pairing in schedule[: len(schedule) - missing]:
+        arguments = {
+            "bots": [f"{name}=random" for name in named],
+            "clock": "60+0.5",
+            "config": load_game(game).config,
+            "format": "round-robin",
+            "game": game,
+            "paired": False,
+            "rounds": rounds,
+            "settings": {},
+        }
+        id_, seed = self.store.write(open_tournament, json.dumps(arguments), None)
+        entered = plan(list(named), game, id=id_, seed=seed, rounds=rounds)
+        for pairing in entered.schedule([]):
             seats = [named[name] for name in pairing.seats]
-            match = f"{plan.id}-{pairing.place:05d}"
-            self._play(plan.rules, seats, match, plan.rules.pool, tournament=plan.id, place=pairing.place)
-        if not missing:
-            self.store.write(finish_tournament, plan.id)
-        return plan.id
+            match = f"{id_}-{pairing.place:05d}"
+            self._play(entered.rules, seats, match, entered.rules.pool, tournament=id_, place=pairing.place)
+        self.store.write(finish_tournament, id_)
+        return id_
 
     def _play(self, rules: Game[Any, Any], seats: Sequence[Entrant], match: str, pool: str | None, **fixed: Any) -> str:
         self.now += timedelta(minutes=self._chance.randint(2, 9), milliseconds=self._chance.randrange(1000))

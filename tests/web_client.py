@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 import socket
@@ -9,16 +10,18 @@ import ssl
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 from msgspec import Struct
 
+from arena.network.addresses import parse_networks
 from arena.store.store import Reader, Store
 from arena.web.app import application
+from arena.web.http_connections import PageServer
 from arena.web.site import Site
 from timeouts import WITHIN
 
@@ -91,3 +94,18 @@ def open_pages(folder: Path, **options: Any) -> Iterator[Visitor]:
         served(Site(reader, **options)) as url,
     ):
         yield Visitor(url, store)
+
+
+@asynccontextmanager
+async def page_server(folder: Path, proxies: str = "") -> AsyncIterator[int]:
+    """The pages over the database of a data folder, by the arena's own server in the event loop of a test; its port."""
+    with (
+        closing(Reader.open(folder / "arena.db")) as reader,
+        closing(socket.create_server(("127.0.0.1", 0))) as listening,
+    ):
+        listening.setblocking(False)
+        server = PageServer(Site(reader), proxies=parse_networks(proxies))
+        running = asyncio.create_task(server.serve([listening]))
+        yield listening.getsockname()[1]
+        server.stop()
+        await asyncio.wait_for(running, WITHIN)

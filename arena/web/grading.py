@@ -5,9 +5,13 @@ one at a time, with a timeout.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
+import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,11 +19,12 @@ from starlette.requests import ClientDisconnect
 
 from arena.replay.grading import Grades, can_estimate, grade_match
 from arena.web.grader import CACHE_FOLDER, GradedMatch, GradeRequest, Refused
-from arena.web.kept_grades import GradeCache
 from arena.web.turns import FairTaskQueue
-from machine.cache import cache_folder
+from machine.atomic_write import replacing_file
+from machine.cache import cache_folder, make_room
 from machine.exact.graders import has_grader
 from machine.run_program import run_program
+from machine.source_digest import digest_of_all
 from machine.timeouts import scale_timeouts
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
 from protocol.games import load_game
@@ -58,6 +63,38 @@ def grading_method(game: str, config: Mapping[str, Any]) -> str:
     except Fault:  # a game or config of another version
         return NO_METHOD
     return ESTIMATE_METHOD if can_estimate(game) else NO_METHOD
+
+
+class GradeCache:
+    """The cache of grades in a folder. Beyond `max_bytes`, the least recently used grades are removed.
+
+    Files that can't be read are ignored, and without write access nothing is cached.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder, self._most_bytes = folder, max_bytes
+
+    def read(self, record: bytes, request: GradeRequest) -> Grades | None:
+        """Return the cached grades of a record, made by this version of the code; None if there are none."""
+        path = self._path(record, request)
+        try:
+            found = msgspec.json.decode(path.read_bytes(), type=Grades)
+            os.utime(path)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return found
+
+    def write(self, record: bytes, request: GradeRequest, grades: Grades) -> None:
+        path = self._path(record, request)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing_file(path) as there:
+                there.write_bytes(msgspec.json.encode(grades))
+        make_room(self._folder, "grades-*", self._most_bytes)
+
+    def _path(self, record: bytes, request: GradeRequest) -> Path:
+        named = hashlib.sha256(digest_of_all().encode() + msgspec.json.encode(request) + record)
+        return self._folder / f"grades-{named.hexdigest()[:32]}"
 
 
 class Grading:

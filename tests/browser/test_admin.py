@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -20,6 +18,7 @@ from arena.store.incident import Incident
 from arena.store.registry import log_incident
 from arena.store.store import Store
 from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from house import page_elsewhere
 from players import player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -169,29 +168,6 @@ async def test_a_tournament_is_seen_as_it_goes_without_a_click(visiting: Visits,
         await expect(page.get_by_role("button", name=f"Continue {name}")).to_be_visible()
 
 
-@contextmanager
-def elsewhere(body: str) -> Iterator[str]:
-    """A page on another port of this machine, which counts as the same site: its cookies come along."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "text/html")
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *words: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 async def test_a_page_elsewhere_can_neither_send_a_form_nor_read_or_frame_a_page(
     visiting: Visits, server: AdminServer
 ) -> None:
@@ -200,7 +176,7 @@ async def test_a_page_elsewhere_can_neither_send_a_form_nor_read_or_frame_a_page
         <input name="bot" value="dora"><input name="do" value="revoke"><input name="sure" value="yes">
         <button>Win</button></form><iframe src="{server.url}/admin"></iframe>"""
     async with visiting(server.url, fresh=True) as visit:
-        with elsewhere(form) as evil:
+        with page_elsewhere(form) as evil:
             page = await visit.open("/admin")
             await sign_in(page, server.token)
             await page.goto(evil)

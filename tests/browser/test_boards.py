@@ -14,6 +14,7 @@ from arena.web.room_files import style_sheets
 from arena.web.site import static_version
 from chromium import PHONE, Visit, Visits, demand_fit
 from protocol.games import load_game
+from protocol.games.base import Game
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -59,6 +60,9 @@ FOCUS_BEFORE_NEXT_FRAME = """async ([state, view]) => {
 }"""
 """Shows a state, focuses the second choice at once, and returns the index of the one that has the focus then."""
 ATTACKED = {"owner": [0, 0, 1, -1], "troops": [5, 2, 12, 0], "to_move": 1, "ply": 7}
+ATTACKING = {"phase": "attack", "units": 0, "attacks_left": 3, "round": 1, "out": [], "to_move": 0, "ply": 3}
+"""What a state of the campaign has beside who owns what, while a person attacks."""
+SOUTH_AMERICA = {"map": "south-america"}
 ATTACK = {"ply": 6, "seat": 0, "move": {"do": "attack", "from": 0, "to": 1}, "dice": [[6], [3]]}
 
 
@@ -67,15 +71,21 @@ class Table:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self.rules: Game[Any, Any]
         self.said = page.locator("#viewer > output")
 
     async def set(self, game: str, config: dict[str, Any] | None = None, seats: int = 2) -> None:
         """Bring the board of a game."""
-        full = load_game(game, config).config
-        await self.page.evaluate(MAKE, [game, full, (SEATS * 3)[:seats]])
+        self.rules = load_game(game, config)
+        await self.page.evaluate(MAKE, [game, self.rules.config, (SEATS * 3)[:seats]])
 
     async def show(self, state: dict[str, Any], **view: Any) -> None:
         await self.page.evaluate("([state, view]) => window.board.show(state, view)", [state, view])
+
+    async def offer(self, state: dict[str, Any], seat: int = 0, **view: Any) -> None:
+        """Show a state in which a person on a seat is to move, with all moves that the rules allow."""
+        legal, options = self.rules.legal_moves_for_turn(self.rules.decode_state(state))
+        await self.show(state, legal=legal, options=options, seat=seat, **view)
 
     async def press(self, name: str) -> None:
         """Press the part of this accessible name."""
@@ -101,6 +111,21 @@ async def table(shown: tuple[Visit, Table]) -> AsyncIterator[Table]:
     visit.complaints.clear()
     yield table
     assert visit.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("game", "config", "manner"),
+    [
+        ("nim", {}, "Press a counter to take it with all counters above it."),
+        ("nim", {"preset": "sticks"}, "Press a counter to take it with all counters above it, 1, 2 or 3 in all."),
+        ("grundy", {}, "Press a counter to split its heap after it, into two heaps of different sizes."),
+        ("tictactoe", {}, "Press a free cell to place your mark."),
+        ("risk-duel", {}, ""),
+    ],
+)
+async def test_a_board_says_how_a_move_is_made(table: Table, game: str, config: dict[str, Any], manner: str) -> None:
+    await table.set(game, config)
+    assert await table.page.evaluate("window.board.instructions") == manner
 
 
 async def test_nim_has_a_counter_for_each_that_is_left_and_a_ghost_for_each_that_was_taken(table: Table) -> None:
@@ -186,8 +211,7 @@ async def test_the_duel_shows_who_owns_what_and_the_attack(table: Table) -> None
     await table.set("risk-duel")
     before = {"owner": [0, 1, 1, -1], "troops": [5, 3, 12, 0], "to_move": 0, "ply": 6}
     state = {"owner": [0, 0, 1, -1], "troops": [5, 1, 12, 0], "to_move": 1, "ply": 7}
-    event = {"ply": 6, "seat": 0, "move": {"do": "attack", "from": 0, "to": 1}, "dice": [[6], [3]]}
-    await table.show(state, event=event | {"result": {"taken": True}}, before=before)
+    await table.show(state, event=ATTACK | {"result": {"taken": True}}, before=before)
     for seat, owned in (("seat-0", 2), ("seat-1", 1), ("seat-none", 1)):
         await expect(table.page.locator(f".land.{seat}")).to_have_count(owned)
     assert await table.page.locator(".army .count").all_text_contents() == ["5", "1", "12", ""]
@@ -198,13 +222,10 @@ async def test_the_duel_shows_who_owns_what_and_the_attack(table: Table) -> None
 
 
 async def test_in_the_duel_a_person_invades_reinforces_and_attacks(table: Table) -> None:
-    game = load_game("risk-duel")
     await table.set("risk-duel")
 
     async def show(owner: list[int], troops: list[int]) -> None:
-        state = {"owner": owner, "troops": troops, "to_move": 0, "ply": 8}
-        legal, _ = game.legal_moves_for_turn(game.decode_state(state))
-        await table.show(state, legal=legal, seat=0)
+        await table.offer({"owner": owner, "troops": troops, "to_move": 0, "ply": 8})
 
     await show([0, 1, -1, 1], [3, 3, 0, 3])
     await table.press("Peru is bob's (seat 2)")
@@ -228,15 +249,9 @@ async def test_in_the_duel_a_person_invades_reinforces_and_attacks(table: Table)
 
 
 async def test_in_the_campaign_a_person_places_attacks_and_ends_the_turn(table: Table) -> None:
-    game = load_game("risk-campaign", {"map": "south-america"})
-    await table.set("risk-campaign", {"map": "south-america"})
-
-    async def show(**phase: Any) -> None:
-        state = {"owner": [0, 1, 0, 1], "troops": [4, 1, 1, 1], "round": 1, "out": [], "to_move": 0, "ply": 3} | phase
-        legal, options = game.legal_moves_for_turn(game.decode_state(state))
-        await table.show(state, legal=legal, options=options, seat=0)
-
-    await show(phase="draft", units=2, attacks_left=3)
+    await table.set("risk-campaign", SOUTH_AMERICA)
+    state = ATTACKING | {"owner": [0, 1, 0, 1], "troops": [4, 1, 1, 1]}
+    await table.offer(state | {"phase": "draft", "units": 2})
     await table.press("Peru is bob's")
     await expect(table.said).to_contain_text("you can place units only on your own territories")
     await table.press("Venezuela is yours")
@@ -247,7 +262,7 @@ async def test_in_the_campaign_a_person_places_attacks_and_ends_the_turn(table: 
     await expect(table.page.locator(".plus").nth(2)).to_have_text("+2")
     await table.press("Place them")
     await expect(table.said).to_have_text('{"do":"draft","units":[[2,2]]}')
-    await show(phase="attack", units=0, attacks_left=3)
+    await table.offer(state)
     await table.press("Brazil is yours")
     await expect(table.said).to_have_text("Brazil can't attack: 1 unit has to stay behind.")
     await table.press("Venezuela is yours")
@@ -255,17 +270,14 @@ async def test_in_the_campaign_a_person_places_attacks_and_ends_the_turn(table: 
     await table.page.get_by_role("spinbutton").fill("2")
     await table.press("Attack Peru · 75 %")
     await expect(table.said).to_have_text('{"do":"attack","from":0,"to":1,"units":2}')
-    await show(phase="attack", units=0, attacks_left=3)
+    await table.offer(state)
     await table.press("End the turn")
     await expect(table.said).to_have_text('{"do":"end"}')
 
 
 async def test_every_attack_from_a_chosen_territory_is_a_button_with_its_chance(table: Table) -> None:
-    duel = load_game("risk-duel")
     await table.set("risk-duel")
-    state = {"owner": [0, 1, 0, 1], "troops": [3, 5, 5, 3], "to_move": 0, "ply": 8}
-    legal, _ = duel.legal_moves_for_turn(duel.decode_state(state))
-    await table.show(state, legal=legal, seat=0)
+    await table.offer({"owner": [0, 1, 0, 1], "troops": [3, 5, 5, 3], "to_move": 0, "ply": 8})
     attacks = table.page.get_by_role("button", name="Attack ", exact=False).filter(has_text="Attack")
     await expect(attacks).to_have_count(0)
     await table.press("Brazil is yours")
@@ -278,12 +290,9 @@ async def test_every_attack_from_a_chosen_territory_is_a_button_with_its_chance(
 async def test_what_a_person_may_choose_is_outlined_alike_for_all_seats_and_the_last_move_steps_back(
     table: Table, seat: int
 ) -> None:
-    duel = load_game("risk-duel")
     await table.set("risk-duel")
     state = {"owner": [0, 1, 0, 1], "troops": [5, 5, 5, 3], "to_move": seat, "ply": 8}
-    legal, _ = duel.legal_moves_for_turn(duel.decode_state(state))
-    before = {**state, "troops": [5, 6, 5, 3]}
-    await table.show(state, legal=legal, seat=seat, event={**ATTACK, "seat": 1 - seat}, before=before)
+    await table.offer(state, seat, event={**ATTACK, "seat": 1 - seat}, before={**state, "troops": [5, 6, 5, 3]})
     page = table.page
     ink = await page.evaluate("getComputedStyle(document.body).color")
     await expect(page.locator(".rim.offered")).to_have_count(2)
@@ -296,12 +305,8 @@ async def test_what_a_person_may_choose_is_outlined_alike_for_all_seats_and_the_
 
 
 async def test_the_chance_of_an_attack_follows_the_units_that_are_sent(table: Table) -> None:
-    campaign = load_game("risk-campaign", {"map": "south-america"})
-    await table.set("risk-campaign", {"map": "south-america"})
-    state = {"owner": [0, 1, 0, 1], "troops": [1, 3, 9, 30], "round": 1, "out": [], "to_move": 0, "ply": 3}
-    state |= {"phase": "attack", "units": 0, "attacks_left": 3}
-    legal, options = campaign.legal_moves_for_turn(campaign.decode_state(state))
-    await table.show(state, legal=legal, options=options, seat=0)
+    await table.set("risk-campaign", SOUTH_AMERICA)
+    await table.offer(ATTACKING | {"owner": [0, 1, 0, 1], "troops": [1, 3, 9, 30]})
     await table.press("Brazil is yours")
     await expect(table.page.get_by_role("button", name="Attack Argentina · under 1 %")).to_be_visible()
     await table.page.get_by_role("button", name="Attack Peru · 95 %").press("Enter")
@@ -346,12 +351,8 @@ async def test_a_map_in_which_lands_that_touch_have_no_border_has_cells_of_its_o
 
 
 async def test_what_a_chosen_territory_does_not_reach_is_dimmed(table: Table) -> None:
-    game = load_game("risk-campaign", {"map": "south-america"})
-    await table.set("risk-campaign", {"map": "south-america"})
-    state = {"owner": [0, 1, 0, 1], "troops": [4, 1, 1, 1], "phase": "attack", "units": 0, "attacks_left": 3}
-    state |= {"round": 1, "out": [], "to_move": 0, "ply": 3}
-    legal, options = game.legal_moves_for_turn(game.decode_state(state))
-    await table.show(state, legal=legal, options=options, seat=0)
+    await table.set("risk-campaign", SOUTH_AMERICA)
+    await table.offer(ATTACKING | {"owner": [0, 1, 0, 1], "troops": [4, 1, 1, 1]})
     await expect(table.page.locator(".land.dimmed")).to_have_count(0)
     await table.press("Venezuela is yours")
     dimmed = await table.page.locator(".land.dimmed").evaluate_all(
@@ -382,8 +383,7 @@ async def test_armies_and_dice_move_for_a_quarter_of_a_second_and_not_for_who_wa
 
 async def test_a_phone_names_the_territory_that_is_pressed(table: Table) -> None:
     await table.set("risk-campaign", {"preset": "world"}, seats=6)
-    state = {"owner": [at % 6 for at in range(42)], "troops": [1] * 42, "phase": "attack", "units": 0, "round": 1}
-    await table.show(state | {"attacks_left": 3, "out": [], "to_move": 0, "ply": 3})
+    await table.show(ATTACKING | {"owner": [at % 6 for at in range(42)], "troops": [1] * 42})
     await expect(table.page.locator(".tag")).to_have_text("")
     await table.page.locator("[data-territory='32'] .reach").click()
     await expect(table.page.locator(".tag")).to_have_text("Japan")
@@ -391,18 +391,12 @@ async def test_a_phone_names_the_territory_that_is_pressed(table: Table) -> None
 
 
 async def test_after_an_attack_the_keyboard_is_where_it_was(table: Table) -> None:
-    game = load_game("risk-campaign", {"map": "south-america"})
-    await table.set("risk-campaign", {"map": "south-america"})
-    state = {"owner": [1, 0, 1, 1], "troops": [1, 4, 1, 1], "phase": "attack", "units": 0, "attacks_left": 3}
-    state |= {"round": 1, "out": [], "to_move": 0, "ply": 3}
-    legal, options = game.legal_moves_for_turn(game.decode_state(state))
-    await table.show(state, legal=legal, options=options, seat=0)
+    await table.set("risk-campaign", SOUTH_AMERICA)
+    await table.offer(ATTACKING | {"owner": [1, 0, 1, 1], "troops": [1, 4, 1, 1]})
     for name in ("Peru is yours", "Brazil is bob's", "Attack Brazil"):
         await table.page.get_by_role("button", name=name).press("Enter")
     await expect(table.said).to_contain_text('"to":2')
-    after = state | {"owner": [1, 0, 0, 1], "troops": [1, 1, 3, 1], "attacks_left": 2, "ply": 4}
-    legal, options = game.legal_moves_for_turn(game.decode_state(after))
-    await table.show(after, legal=legal, options=options, seat=0)
+    await table.offer(ATTACKING | {"owner": [1, 0, 0, 1], "troops": [1, 1, 3, 1], "attacks_left": 2, "ply": 4})
     await expect(table.page.get_by_role("button", name="Brazil is yours")).to_be_focused()
 
 
@@ -411,17 +405,17 @@ async def test_the_dice_of_the_defender_are_never_in_the_attackers_colour(
     table: Table, taken: bool, defender: str
 ) -> None:
     await table.set("risk-duel")
-    event = {"ply": 6, "seat": 0, "move": {"do": "attack", "from": 0, "to": 1}, "dice": [[6], [3]]}
     state = {"owner": [0, 0 if taken else 1, 1, -1], "troops": [5, 1, 12, 0], "to_move": 1, "ply": 7}
-    await table.show(state, event=event | {"result": {"taken": taken}})  # as after a reload: what was before is unknown
+    await table.show(
+        state, event=ATTACK | {"result": {"taken": taken}}
+    )  # as after a reload: what was before is unknown
     await expect(table.page.locator(".dice").nth(0).locator(".die.seat-0")).to_have_count(1)
     await expect(table.page.locator(".dice").nth(1).locator(f".die.{defender}")).to_have_count(1)
 
 
 async def test_a_phone_shows_all_dice_of_a_long_battle_and_what_is_counted(table: Table) -> None:
-    await table.set("risk-campaign", {"map": "south-america"})
-    before = {"owner": [0, 1, 0, 1], "troops": [9, 8, 1, 1], "round": 1, "out": [], "to_move": 0, "ply": 3}
-    before |= {"phase": "attack", "units": 0, "attacks_left": 3}
+    await table.set("risk-campaign", SOUTH_AMERICA)
+    before = ATTACKING | {"owner": [0, 1, 0, 1], "troops": [9, 8, 1, 1]}
     move = {"do": "attack", "from": 0, "to": 1, "units": 8}
     event = {"ply": 3, "seat": 0, "move": move, "dice": [[6, 5, 4], [3, 2]] * 8, "result": {"taken": True}}
     await table.show(before | {"owner": [0, 0, 0, 1], "troops": [1, 8, 1, 1], "ply": 4}, event=event, before=before)
@@ -516,13 +510,8 @@ async def test_a_hand_that_ended_lies_open_until_the_next_is_dealt(table: Table)
 
 
 async def test_a_board_that_can_be_played_on_keeps_nobody_out(table: Table) -> None:
-    game = load_game("risk-campaign", {"preset": "world"})
     await table.set("risk-campaign", {"preset": "world"}, seats=6)
-    owner = [territory % 6 for territory in range(42)]
-    state = {"owner": owner, "troops": [60] * 42, "phase": "attack", "units": 0, "attacks_left": 3, "round": 1}
-    state |= {"out": [], "to_move": 0, "ply": 3}
-    legal, options = game.legal_moves_for_turn(game.decode_state(state))
-    await table.show(state, legal=legal, options=options, seat=0)
+    await table.offer(ATTACKING | {"owner": [territory % 6 for territory in range(42)], "troops": [60] * 42})
     await table.press("Alaska is yours")
     await demand_fit(table.page)
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import http.server
 import json
-import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -19,7 +16,7 @@ from arena.store.store import Store
 from arena.store.tournament_state import open_tournament
 from bots.reference.random_bot import RandomBot
 from chromium import Visit, Visits
-from house import House
+from house import House, page_elsewhere
 from library import ANN, Entrant, Library
 from players import answer, meet, player
 from processes import showing
@@ -109,36 +106,15 @@ async def test_a_version_and_a_note_that_are_markup_are_harmless_over_the_wire(v
         assert await page.locator(EVIL).count() == 0
 
 
-@pytest.fixture
-def foreign(house: House) -> Iterator[str]:
-    """A page of another origin on this host, which tries what it can; its URL."""
-    text = FOREIGN.format(url=house.url, page=house.page).encode()
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "text/html")
-            self.end_headers()
-            self.wfile.write(text)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
-
-
 async def test_a_page_from_another_origin_neither_reads_nor_plays_nor_shows_ours(
-    visiting: Visits, house: House, foreign: str
+    visiting: Visits, house: House
 ) -> None:
     async with visiting(house.page, fresh=True) as visit:
-        page = await visit.context.new_page()
-        await page.goto(foreign)
-        assert await page.evaluate("window.tried") == ["refused", "refused", "refused"]
-        assert await page.frame_locator("iframe").locator("main").count() == 0
+        page = await visit.new_tab()
+        with page_elsewhere(FOREIGN.format(url=house.url, page=house.page)) as foreign:
+            await page.goto(foreign)
+            assert await page.evaluate("window.tried") == ["refused", "refused", "refused"]
+            assert await page.frame_locator("iframe").locator("main").count() == 0
         visit.complaints.clear()
 
 

@@ -133,7 +133,7 @@ async def seated(stack: AsyncExitStack, house: House, game: str, number: int) ->
 @pytest.mark.parametrize(
     ("game", "config", "rivals"),
     [
-        ("risk-campaign", '&config={"preset":"world"}&seats=6', 5),
+        ("risk-campaign", '&config={"preset":"world","max_rounds":2}&seats=6', 5),
         pytest.param("dilemma", "&preset=rock-paper-scissors", 1, marks=pytest.mark.nightly),
         pytest.param("leduc", "", 1, marks=pytest.mark.nightly),
         pytest.param("kuhn", "", 1, marks=pytest.mark.nightly),

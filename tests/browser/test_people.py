@@ -53,42 +53,6 @@ async def test_a_person_who_waits_is_told_why(visit: Visit, house: House) -> Non
 
 
 @pytest.mark.nightly
-async def test_who_waits_is_told_who_wants_the_same_game_in_another_variant(visit: Visit, house: House) -> None:
-    async with player(house.url, "sticky") as rival:
-        page = await sit_down(visit, "annika", "game=nim&preset=classic")
-        why = page.locator("#absent")
-        await expect(why).to_contain_text("Nobody else online wants to play Nim now")
-        await rival.seek("nim", rated=False, config={"preset": "sticks"})
-        told = "Nobody else online wants to play Nim, classic, but sticky wants Nim, 21 sticks, the last one loses."
-        await expect(why).to_have_text(told)
-
-
-@pytest.mark.nightly
-async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(visit: Visit, house: House) -> None:
-    async with player(house.url, "owner"):
-        page = await sit_down(visit, "王伟", "game=nim")
-        await expect(page.locator("#wrong-bot")).to_contain_text("A name has 1 to 32 letters from A to Z")
-        await page.get_by_label("Your name").fill("Owner")
-        await start_playing(page)
-        await expect(page.locator("#wrong-bot")).to_have_text(
-            "The name Owner is taken: choose another, or enter its token."
-        )
-        assert await barriers(page) == ""
-        await page.get_by_label("Your name").fill("newcomer")
-        await start_playing(page)
-        await expect(page.get_by_role("button", name="Stop waiting")).to_be_visible()
-
-
-@pytest.mark.nightly
-async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visit: Visit) -> None:
-    page = await sit_down(visit, "returner", "game=nim")
-    await page.get_by_role("button", name="Stop waiting").click()
-    again = await visit.open("/play")
-    await expect(again.get_by_label("Your name")).to_have_value("returner")
-    await expect(page.get_by_role("button", name="Play here instead")).to_be_visible()
-
-
-@pytest.mark.nightly
 async def test_nobody_plays_against_themselves(visit: Visit) -> None:
     page = await sit_down(visit, "alone", "game=nim&opponent=ALONE")
     await expect(page.locator("#wrong-named")).to_contain_text("You cannot play against yourself")

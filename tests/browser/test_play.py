@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
-from chromium import PHONE, Visit, barriers, demand_fit, sideways
+from chromium import Visit, barriers
 from house import House, sit_down
 from players import Map, Player, player
 
@@ -142,24 +142,6 @@ async def test_a_person_wins_a_match_of_nim(visit: Visit, rival: Player, choose:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("game", "more", "manner"),
-    [
-        ("nim", "&preset=sticks", "Press a counter to take it with all counters above it, 1, 2 or 3 in all."),
-        ("grundy", "", "Press a counter to split its heap after it, into two heaps of different sizes."),
-        ("tictactoe", "", "Press a free cell to place your mark."),
-        ("risk-duel", "", ""),
-    ],
-)
-async def test_a_person_is_told_how_a_move_is_made_and_by_which_clock(
-    visit: Visit, rival: Player, game: str, more: str, manner: str
-) -> None:
-    page, start = await begin(visit, rival, game, more)
-    assert start["clock"] == {"bank_ms": 600_000, "increment_ms": 10_000}
-    await expect(page.locator(".asked .terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
-
-
-@pytest.mark.nightly
 async def test_a_deal_is_told_as_chances(visit: Visit, rival: Player) -> None:
     page, _ = await begin(visit, rival, "nim", '&config={"heaps":[3,4,5],"start":"p-position"}')
     await expect(page.locator(".log li").last).to_have_text(re.compile("^chance: deals heaps of "))
@@ -184,17 +166,6 @@ async def test_the_board_keeps_the_keyboard_between_turns(visit: Visit, rival: P
 
 
 @pytest.mark.nightly
-async def test_a_person_finishes_a_duel_on_a_phone(visit: Visit, rival: Player) -> None:
-    visit.size = PHONE
-    page, _ = await begin(visit, rival, "risk-duel", '&config={"map":"south-america","max_plies":16}')
-    await play(page, rival, click_list, turns=4)
-    await demand_fit(page)
-    await play(page, rival, click_list)
-    await expect(page.locator(".ending h2")).to_be_visible()
-    assert await sideways(page) == 0
-
-
-@pytest.mark.nightly
 async def test_a_move_that_is_none_is_explained_and_costs_nothing(visit: Visit, rival: Player) -> None:
     page, _ = await begin(visit, rival, "nim", '&config={"heaps":[4,4],"take":[1,2]}')
     turn = await rival.expect("turn")
@@ -207,18 +178,6 @@ async def test_a_move_that_is_none_is_explained_and_costs_nothing(visit: Visit, 
     await page.locator(".board [data-heap='1'][data-at='3']").click()
     assert (await rival.expect("turn"))["events"][-1]["move"] == {"heap": 1, "take": 1}
     assert not any(message["type"] == "rejected" for message in rival.heard)
-
-
-@pytest.mark.nightly
-async def test_a_person_resigns_and_plays_again(visit: Visit, rival: Player) -> None:
-    page, _ = await begin(visit, rival, "tictactoe")
-    await resign(page)
-    assert (await rival.expect("end"))["reason"] == "resigned"
-    await expect(page.get_by_role("heading", name="You lost")).to_be_visible()
-    await rival.seek("tictactoe", open=True)
-    await page.get_by_role("button", name="Rematch").click()
-    await rival.begin()
-    assert (await play(page, rival, click_list))["reason"] in ("win", "draw")
 
 
 async def test_who_lost_to_a_level_is_offered_the_nearest_below(visit: Visit, house: House) -> None:

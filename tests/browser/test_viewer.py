@@ -14,7 +14,7 @@ from playwright.async_api import Page, Route, expect
 from arena.replay.match_document import make_document
 from arena.store.registry import rename_bot
 from arena.store.store import Store
-from chromium import PHONE, Visit, Visits, resize
+from chromium import Visit, Visits, resize
 from library import ANN, PERFECT, Library
 from own_game_records import onecard
 from processes import showing
@@ -24,17 +24,17 @@ from referee import record_reader
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 FORGED = """async ([id, changes]) => {
-  const script = document.querySelector("script[type=module]").src;
-  const { MatchDocument } = await import(script.replace("main.js", "document.js"));
-  const { Viewer } = await import(script.replace("main.js", "viewer.js"));
+  const load = (name) => import(document.querySelector("script[type=module]").src.replace("main.js", name));
+  const { MatchDocument } = await load("document.js");
+  const { Viewer } = await load("viewer.js");
   const found = await (await fetch(`/api/v1/matches/${id}`)).json();
   for (const [at, change] of Object.entries(changes)) Object.assign(found.plies[at], change);
   new Viewer(document.querySelector("#viewer"), new MatchDocument(found));
 }"""
 
 LATE = """async (id) => {
-  const script = document.querySelector("script[type=module]").src;
-  const { LiveDocument } = await import(script.replace("main.js", "live.js"));
+  const load = (name) => import(document.querySelector("script[type=module]").src.replace("main.js", name));
+  const { LiveDocument } = await load("live.js");
   const { header, plies } = await (await fetch(`/api/v1/matches/${id}`)).json();
   const match = new LiveDocument(header);
   const { state, clock, digest } = plies.at(-1);
@@ -45,9 +45,9 @@ LATE = """async (id) => {
 
 
 CUT = """async (id) => {
-  const script = document.querySelector("script[type=module]").src;
-  const { LiveDocument } = await import(script.replace("main.js", "live.js"));
-  const { Viewer } = await import(script.replace("main.js", "viewer.js"));
+  const load = (name) => import(document.querySelector("script[type=module]").src.replace("main.js", name));
+  const { LiveDocument } = await load("live.js");
+  const { Viewer } = await load("viewer.js");
   const { header, plies } = await (await fetch(`/api/v1/matches/${id}`)).json();
   const match = new LiveDocument(header);
   const told = (count) => {
@@ -63,9 +63,9 @@ CUT = """async (id) => {
 
 
 GRADED_LATE = """async (id) => {
-  const script = document.querySelector("script[type=module]").src;
-  const { MatchDocument } = await import(script.replace("main.js", "document.js"));
-  const { Viewer } = await import(script.replace("main.js", "viewer.js"));
+  const load = (name) => import(document.querySelector("script[type=module]").src.replace("main.js", name));
+  const { MatchDocument } = await load("document.js");
+  const { Viewer } = await load("viewer.js");
   const found = await (await fetch(`/api/v1/matches/${id}`)).json();
   found.plies = Array(10).fill(found.plies).flat();
   const viewer = new Viewer(document.querySelector("#viewer"), new MatchDocument(found));
@@ -133,16 +133,6 @@ async def test_the_list_of_moves_at_the_last_one_begins_with_a_whole_row(stored:
         assert await page.evaluate(DRAWN_AGAIN)
         assert await page.evaluate("document.querySelector('.moves').scrollTop") > 0
         assert await page.evaluate(WHOLE_ROW_ON_TOP), height
-
-
-@pytest.mark.nightly
-async def test_a_campaign_of_six_is_the_same_on_the_way_back(stored: Visit) -> None:
-    stored.size = PHONE
-    page = await opened(await stored.open("/matches/{campaign}#ply=start"))
-    await expect(page.locator(".land")).to_have_count(42)
-    there = await boards(page, "on (→)")
-    back = await boards(page, "back (←)")
-    assert there == back[::-1]
 
 
 async def test_keys_step_through_a_match_and_the_address_says_where(stored: Visit, kept: dict[str, str]) -> None:

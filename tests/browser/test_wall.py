@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Route, expect
 
 from chromium import PHONE, Visit, Visits, barriers, resize, sideways
-from house import House, HouseProcess, come, house_process, open_house, play_out
+from house import House, HouseProcess, open_house
 from players import Map, Player, player
 from timeouts import WITHIN
 
@@ -127,24 +127,6 @@ async def test_where_more_play_than_fit_the_others_have_their_turn(visiting: Vis
         assert shown == {f"bot{number}-{seat}" for number in range(8) for seat in range(2)}
 
 
-@pytest.mark.nightly
-async def test_the_wall_goes_on_by_itself_after_the_arena_was_restarted(visiting: Visits, tmp_path: Path) -> None:
-    async with visiting("http://127.0.0.1", fresh=True) as visit:
-        async with house_process(tmp_path) as house, AsyncExitStack() as stack:
-            await match(stack, house, "nim", {"preset": "classic"}, 2, "old")
-            port, web = house.url.rpartition(":")[2], house.page.rpartition(":")[2]
-            page = await visit.context.new_page()
-            await page.goto(f"{house.page}/wall")
-            await expect(page.locator(".wall-match")).to_have_count(1)
-        await expect(page.locator("#connection")).to_be_visible()
-        options = ("--port", port, "--web-port", web)
-        async with house_process(tmp_path, *options) as again, AsyncExitStack() as stack:
-            await match(stack, again, "nim", {"preset": "sticks"}, 2, "new")
-            await expect(page.locator(".wall-match", has_text="new-0")).to_be_visible()
-            await expect(page.locator("#connection")).to_be_hidden()
-        visit.forgives("net::ERR_|WebSocket connection")
-
-
 async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, AsyncExitStack() as stack, visiting(house.page, fresh=True) as visit:
         ann, bob = [await stack.enter_async_context(player(house.url, name)) for name in ("ann", "bob")]
@@ -181,35 +163,6 @@ async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits,
         assert sorted(titles[:2]) == ["Nim, classic", "Tic-tac-toe, classic"]
         assert titles[2] == titles[0]
         await expect(board.locator("li")).to_have_count(2)
-
-
-@pytest.mark.nightly
-async def test_two_people_invited_and_again_are_seen_on_the_wall(visiting: Visits, tmp_path: Path) -> None:
-    async with (
-        open_house(tmp_path) as house,
-        visiting(house.page) as hers,
-        visiting(house.page) as his,
-        visiting(house.page, haste=1) as beside,
-    ):
-        wall = await beside.open("/wall")
-        ann = await come(hers, "ann", "game=tictactoe")
-        await ann.get_by_role("button", name="Invite a friend").click()
-        link = await ann.get_by_label("Send your friend this link").input_value()
-        bob = await his.open(link.removeprefix(house.page))
-        await bob.get_by_role("textbox", name="Your name").fill("bob")
-        await bob.get_by_role("button", name="Play ann").click()
-        for is_first in (True, False):
-            live = wall.locator(".wall-match", has_text="is to move")
-            await expect(live.locator(".player", has_text="ann")).to_be_visible()
-            await expect(live.locator(".player", has_text="bob")).to_be_visible()
-            await play_out(ann, bob)
-            await expect(wall.locator(".wall-match .saying b", has_text=re.compile("won|A draw")).last).to_be_visible()
-            if is_first:
-                await ann.get_by_role("button", name="Rematch").click()
-                await expect(bob.get_by_text("ann wants a rematch.")).to_be_visible()
-                await bob.get_by_role("button", name="Rematch").click()
-                for page in (ann, bob):
-                    await expect(page.locator(".ending")).to_be_hidden()
 
 
 async def test_over_a_stored_arena_the_wall_says_how_to_run_one(stored: Visit) -> None:

@@ -1,59 +1,74 @@
-// A page's connection in an arena that is scripted: one [what, …] a line on standard input; after each, on standard
-// output, what the page did: ["connects", url], ["sends", url, message], ["waits", ms], ["tells", type, message].
-// `node socket.mjs MODULE URL` takes the class from there. No time passes but by "pass", until the next attempt.
-import { createInterface } from "node:readline";
+// Simulates a page with its sockets, timers, time and luck: `simulate` takes steps, and returns what the page did after each.
 
-const did = [];
-let now = 1_000_000;
-let timers = [];
-const sockets = new Map(); // the newest, by URL
+/** Sockets that a test opens, feeds and ends, timers that it has pass, and what the page did with them. */
+class Surroundings {
+  did = [];
+  now = 1_000_000;
+  timers = [];
+  sockets = new Map(); // the newest, by URL
 
-globalThis.WebSocket = class {
-  static CONNECTING = 0;
-  readyState = 0;
-  constructor(url) {
-    this.url = url;
-    sockets.set(url, this);
-    did.push(["connects", url]);
+  /** What stands for the globals of a browser. */
+  globals() {
+    const { did, sockets } = this;
+    const listening = { addEventListener: () => {}, removeEventListener: () => {} };
+    return {
+      WebSocket: class {
+        static CONNECTING = 0;
+        readyState = 0;
+        constructor(url) {
+          this.url = url;
+          sockets.set(url, this);
+          did.push(["connects", url]);
+        }
+        send(text) {
+          did.push(["sends", this.url, JSON.parse(text)]);
+        }
+        close() {}
+      },
+      window: listening,
+      document: listening,
+      setInterval: () => 0,
+      clearInterval: () => {},
+      setTimeout: (then, ms) => {
+        did.push(["waits", ms]);
+        this.timers.push({ then, at: this.now + ms });
+        return this.timers.at(-1);
+      },
+      clearTimeout: (timer) => (this.timers = this.timers.filter((one) => one !== timer)),
+      Date: { now: () => this.now },
+      Math: Object.assign(Object.create(Math), { random: () => 1 }),
+    };
   }
-  send(text) {
-    did.push(["sends", this.url, JSON.parse(text)]);
-  }
-  close() {}
-};
-globalThis.window = { addEventListener: () => {}, removeEventListener: () => {} };
-globalThis.document = { addEventListener: () => {}, removeEventListener: () => {} };
-globalThis.setInterval = () => 0;
-globalThis.clearInterval = () => {};
-globalThis.setTimeout = (then, ms) => {
-  did.push(["waits", ms]);
-  timers.push({ then, at: now + ms });
-  return timers.at(-1);
-};
-globalThis.clearTimeout = (timer) => (timers = timers.filter((one) => one !== timer));
-Date.now = () => now;
-Math.random = () => 1;
 
-const { ArenaSocket } = await import(process.argv[2]);
-const page = new ArenaSocket(process.argv[3]);
-for (const type of ["start", "end", "gone", "state"]) page.on(type, (message) => did.push(["tells", type, message]));
-
-const ways = {
-  start: (hello) => page.start(hello),
-  watch: (match) => page.watch(match),
-  list: () => page.send({ type: "list" }),
-  opens: (url) => sockets.get(url).onopen(),
-  says: (url, message) => sockets.get(url).onmessage({ data: JSON.stringify(message) }),
-  ends: (url) => sockets.get(url).onclose({ code: 1006 }),
-  pass: () => {
-    const [next] = timers.sort((one, other) => one.at - other.at);
-    timers = timers.filter((one) => one !== next);
-    now = next.at;
+  pass() {
+    const [next] = this.timers.sort((one, other) => one.at - other.at);
+    this.timers = this.timers.filter((one) => one !== next);
+    this.now = next.at;
     next.then();
-  },
-};
-for await (const line of createInterface({ input: process.stdin })) {
-  const [what, ...given] = JSON.parse(line);
-  ways[what](...given);
-  console.log(JSON.stringify(did.splice(0)));
+  }
+}
+
+export function simulate({ ArenaSocket }, home, steps) {
+  const here = new Surroundings();
+  const globals = here.globals();
+  const own = Object.fromEntries(Object.keys(globals).map((name) => [name, globalThis[name]]));
+  Object.assign(globalThis, globals);
+  try {
+    const page = new ArenaSocket(home);
+    for (const type of ["start", "end", "gone", "state"]) page.on(type, (message) => here.did.push(["tells", type, message]));
+    const ways = {
+      start: (hello) => page.start(hello),
+      watch: (match) => page.watch(match),
+      opens: (url) => here.sockets.get(url).onopen(),
+      says: (url, message) => here.sockets.get(url).onmessage({ data: JSON.stringify(message) }),
+      ends: (url) => here.sockets.get(url).onclose({ code: 1006 }),
+      pass: () => here.pass(),
+    };
+    return steps.map(([what, ...given]) => {
+      ways[what](...given);
+      return here.did.splice(0);
+    });
+  } finally {
+    Object.assign(globalThis, own);
+  }
 }

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.web.site import STATIC_FOLDER
-from programs import program
-from timeouts import WITHIN
-
-DRIVER = Path(__file__).with_name("socket.mjs")
+SIMULATE = f"""async (load, home, steps) => {{
+  const {{ simulate }} = await import({json.dumps(Path(__file__).with_name("socket.mjs").as_uri())});
+  return simulate(await load("arena-socket.js"), home, steps);
+}}"""
 HOME, B = "ws://arena", "ws://arena/b"
 Did = list[list[Any]]
 Page = Callable[..., list[Did]]
@@ -27,21 +24,10 @@ AWAY = ("says", HOME, {"type": "welcome", "resumed": [], "elsewhere": [B]})
 """A person's match goes on at node b."""
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """What a page does after each of these steps. Without Node the test is skipped; in CI it fails."""
-    node = program("node", "nodejs")
-    module = tmp_path_factory.mktemp("socket") / "arena-socket.mjs"
-    shutil.copy(STATIC_FOLDER / "arena-socket.js", module)
-
-    def take(*steps: tuple[Any, ...]) -> list[Did]:
-        lines = "".join(json.dumps(step) + "\n" for step in steps)
-        words = (node, DRIVER, module, HOME)
-        done = subprocess.run(words, input=lines.encode(), capture_output=True, timeout=WITHIN)
-        assert (done.stderr.decode(), done.returncode) == ("", 0)
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    return take
+@pytest.fixture
+def page(scripts: Callable[..., Any]) -> Page:
+    """What a page does after each of these steps."""
+    return lambda *steps: scripts(SIMULATE, HOME, steps)
 
 
 def joined(url: str) -> list[tuple[Any, ...]]:

@@ -19,8 +19,7 @@ from arena.store.result_queries import record_of
 from arena.web import grading, site
 from arena.web.api import operations
 from arena.web.grader import CACHE_FOLDER, GradeRequest
-from arena.web.grading import Grading, GradingTimeouts, grading_method
-from arena.web.kept_grades import GradeCache
+from arena.web.grading import GradeCache, Grading, GradingTimeouts, grading_method
 from exact_boards import PAIR, board
 from games.risk.exact import table as duel
 from games.risk.exact.shape import small_shape_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,13 +12,11 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from arena.network import http_server
-from arena.network.addresses import parse_networks
 from arena.network.connection_limits import ConnectionBounds
-from arena.store.store import Reader, Store
+from arena.store.store import Store
 from arena.web import http_connections
-from arena.web.http_connections import PageServer
-from arena.web.site import Site
 from timeouts import WITHIN, rest_of
+from web_client import page_server
 
 ASK = b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -30,16 +27,8 @@ async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     monkeypatch.setattr(http_server, "REQUEST_TIMEOUT_S", 2 * WITHIN)
     monkeypatch.setattr(http_connections, "CONNECTION_LIMITS", ConnectionBounds(waiting=10, waiting_per_address=2))
     Store.open(tmp_path / "arena.db").close()
-    reader = Reader.open(tmp_path / "arena.db")
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)
-    port = listening.getsockname()[1]
-    server = PageServer(Site(reader), proxies=parse_networks("127.0.0.7"))
-    serving = asyncio.create_task(server.serve([listening]))
-    yield port
-    server.stop()
-    await asyncio.wait_for(serving, WITHIN)
-    reader.close()
+    async with page_server(tmp_path, proxies="127.0.0.7") as port:
+        yield port
 
 
 async def came(port: int, address: str = "127.0.0.1") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -16,17 +16,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from arena.replay.match_document import ReplayedMatch, iter_document_json, make_document
-from arena.store.store import Reader, Store
+from arena.store.store import Store
 from arena.web import answers, serving
-from arena.web.http_connections import PageServer
 from arena.web.serving import AnswerScheduler
-from arena.web.site import Site
 from arena.web.turns import FairTaskQueue
 from golden import make
 from library import ANN, PERFECT, Library
 from referee import record_reader
 from timeouts import WITHIN, rest_of
-from web_client import Visitor
+from web_client import Visitor, page_server
 
 GOLDEN = sorted(make.HERE.glob("*.jsonl"))
 
@@ -93,18 +91,10 @@ class Endless:
 
 @pytest.fixture
 async def port(tmp_path: Path) -> AsyncIterator[int]:
-    store = Store.open(tmp_path / "arena.db")
-    Library(store).play("nim", [PERFECT, ANN])
-    store.close()
-    reader = Reader.open(tmp_path / "arena.db")
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)
-    server = PageServer(Site(reader))
-    running = asyncio.create_task(server.serve([listening]))
-    yield listening.getsockname()[1]
-    server.stop()
-    await asyncio.wait_for(running, WITHIN)
-    reader.close()
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        Library(store).play("nim", [PERFECT, ANN])
+    async with page_server(tmp_path) as port:
+        yield port
 
 
 async def ask(

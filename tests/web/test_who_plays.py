@@ -234,6 +234,7 @@ def test_the_page_proposes_the_same_names_as_the_commands(ask: Ask) -> None:
     ]
     assert [ask("near", text) for text in typed] == [nearest_bot_name(text) for text in typed]
     assert ask("proposed", " Chloe\u0301  Dupont ") == {"bot": "Chloe-Dupont", "display": "Chloé Dupont"}
+    assert str(ask("nameError", "王伟")).startswith("A name has 1 to 32 letters from A to Z")
     for text in ("chloe", "王伟", "a\u202eb", "z" + "\u0335" * 5, "é" * 49, ""):
         assert ask("proposed", text) is None, text
 

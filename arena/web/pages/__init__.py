@@ -8,15 +8,12 @@ from starlette.routing import Route
 from arena.web.answers import queue_endpoint
 from arena.web.pages.api import api
 from arena.web.pages.bots import bot
-from arena.web.pages.docs import docs, document
-from arena.web.pages.download import download, file
-from arena.web.pages.help import rules, tutorial
-from arena.web.pages.home import home
+from arena.web.pages.help import docs, document, rules, tutorial
+from arena.web.pages.home import home, wall
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.matches import match, matches
-from arena.web.pages.taking_part import connect, play
+from arena.web.pages.taking_part import connect, download, file, play
 from arena.web.pages.tournaments import tournament, tournaments
-from arena.web.pages.wall import wall
 
 ROUTES = [
     Route("/", queue_endpoint(home)),

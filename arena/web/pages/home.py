@@ -1,4 +1,4 @@
-"""The home page: an introduction, links, a replayed match, and the leaders of each game."""
+"""The home page, with a replayed match, and the wall page for a projector. Both show the leaders of each game."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from arena.web.rendering import render_page, site_of
 from protocol import reasons
 from referee.result import Result
 
-LEADERS_PER_GAME = 5
-"""The number of leaders of each game on the home page."""
+HOME_LEADERS, WALL_LEADERS = 5, 10
+"""The numbers of leaders of each game on the home page and on the wall page."""
 REPLAY_CANDIDATES = 20
 """Number of latest matches among which the page looks for a match to replay."""
 REPLAY_PLIES = range(3, 121)
@@ -27,7 +27,7 @@ def home(request: Request) -> Response:
     """Show the home page. The browser gets live data from the arena."""
     reader = site_of(request).reader
     latest = reader.read(search_matches, Search(), limit=REPLAY_CANDIDATES).rows
-    games = sorted(reader.read(leaders_of_games, LEADERS_PER_GAME), key=lambda each: game_order(game_of(each.pool)))
+    games = sorted(reader.read(leaders_of_games, HOME_LEADERS), key=lambda each: game_order(game_of(each.pool)))
     replayed = next((match for match in latest if _is_replayable(reader, match)), None)
     return render_page(
         request,
@@ -45,3 +45,8 @@ def _is_replayable(reader: Reader, result: Result) -> bool:
         return reader.read(record_of, result.match) is not None
     except RecordRemoved:
         return False
+
+
+def wall(request: Request) -> Response:
+    """Show the page for a projector; the leaderboard of the most played game comes first."""
+    return render_page(request, "wall.html", games=site_of(request).reader.read(leaders_of_games, WALL_LEADERS))

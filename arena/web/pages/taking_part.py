@@ -1,4 +1,4 @@
-"""The pages to take part: connecting a bot, and playing as a person."""
+"""The pages to take part: downloading the client, connecting a bot, and playing as a person."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from starlette.responses import Response
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import is_known_bot, latest_incidents
 from arena.store.result_queries import LOST
+from arena.web.client_wheel import build_client_wheel
+from arena.web.errors import NotFound
 from arena.web.grading import grading_method
-from arena.web.pages.download import pip_command
-from arena.web.rendering import render_page, site_of
-from arena.web.site import arena_url
+from arena.web.rendering import render_page, respond_with_etag, site_of
+from arena.web.site import arena_url, page_url
 from arena.web.strengths import MIN_RATED_MATCHES, STRENGTH_WORDS, strengths
+from protocol.display import short_repr
 from protocol.errors import BadConfig
 from protocol.games import clear_on_registration, game_class, load_game, playable_game_names
 from protocol.games.base import Game
@@ -56,6 +58,24 @@ class GameOffer(Struct, frozen=True, kw_only=True):
     """The preset that the page selects by default."""
     tutorial: bool
     """True if the game has a tutorial."""
+
+
+def download(request: Request) -> Response:
+    return render_page(request, "download.html", wheel=build_client_wheel(), pip=pip_command(request))
+
+
+def file(request: Request) -> Response:
+    """Send the wheel, whose name contains its version."""
+    wheel, name = build_client_wheel(), request.path_params["file"]
+    if name != wheel.name:
+        raise NotFound(f"there is no file {short_repr(name)} here: the client is {wheel.name}, on the page /download")
+    return respond_with_etag(request, wheel.content, "application/octet-stream", {})
+
+
+def pip_command(request: Request) -> str:
+    """Return the command that installs the client from the address under which the visitor reached this page."""
+    home = page_url(request.headers.get("host", ""), encrypted=request.url.scheme == "https")
+    return f"python -m pip install {home}/download/{build_client_wheel().name}"
 
 
 def connect(request: Request) -> Response:
