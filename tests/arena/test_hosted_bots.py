@@ -106,7 +106,10 @@ def test_a_program_that_forfeits_fails_its_check_with_advice(reason: str, why: s
 
 
 def test_the_report_has_the_reason_of_a_crash_and_the_end_of_the_output_without_control_characters() -> None:
-    incidents = (("mine", Incident(at="", code="failed", text="it stopped")), ("random", Incident("", "", "other")))
+    incidents = (
+        ("mine", Incident(at="", code="failed", text="it stopped")),
+        ("random", Incident(at="", code="", text="other")),
+    )
     report = _played("failed", 3, failures={1: "at ply 3 its program ended"}, incidents=incidents)
     assert _judge("mine", "nim", report, "Zero\x1b[2J\nlast").report.splitlines() == [
         "nim: failed after 3 plies: its program failed",
