@@ -211,7 +211,9 @@ async def _serve_page(page: PageProcess) -> str:
     with contextlib.closing(Reader.open(order.where)) as reader, contextlib.ExitStack() as stack:
         for one in sockets:
             stack.enter_context(one)
-        site = Site(reader, socket=order.socket, registration=order.registration, admin=order.admin)
+        site = Site(
+            reader, socket=order.socket, registration=order.registration, admin=order.admin, hosting=order.hosting
+        )
         server = PageServer(site, None, parse_networks(order.proxies))
         serving = asyncio.create_task(server.serve(sockets))
         try:

@@ -111,6 +111,7 @@ def run(settings: ServerSettings) -> None:
     data = Path(settings.data)
     add_games(settings)
     bots = builtin_bots_of(settings)
+    check_hosting(settings)
     with bind_ports(settings, handed) as ports, hold_data_dir(data, settings.db) as where:
         if settings.upgrade:
             upgrade_if_older(open_database_url(where), settings.backup_to)
@@ -192,6 +193,7 @@ def check_references(settings: ServerSettings) -> None:
     for game in add_games(settings):
         check_storable(game, where)
     builtin_bots_of(settings)
+    check_hosting(settings)
     open_database_url(where)
     if settings.operator_token_file is not None:
         credentials.read_or_make_token(Path(settings.data), Path(settings.operator_token_file))
@@ -350,6 +352,16 @@ async def _builtin_bots(
 def hosts_bots(settings: ServerSettings) -> bool:
     """Return whether the server accepts programs of hosted bots."""
     return settings.hosting or settings.runners > 0
+
+
+def check_hosting(settings: ServerSettings) -> None:
+    """Raise `UsageFault` if the settings ask for hosted bots that nobody could hand in, or that two nodes might run."""
+    if not hosts_bots(settings):
+        return
+    if not settings.web:
+        raise UsageFault("hosting: programs are handed in on the pages' port, so leave out --no-web")
+    if node_of(settings) is not None:
+        raise UsageFault("hosting: nodes that share a database server can't host bots yet: use a database in a file")
 
 
 @contextlib.asynccontextmanager

@@ -30,7 +30,7 @@ from protocol.reasons import DISCONNECTED, FAILED, FORFEITS, ILLEGAL, NO_SHOW, T
 
 OPPONENT = "random"
 """The bot that plays the match of a check."""
-CHECK_CLOCK = "10+0.1"
+CHECK_CLOCK = "60+0.5"
 """The clock of the match of a check."""
 CONNECT_TIMEOUT_S = 120.0
 """Seconds in which the clients of a check must connect, also on a busy machine."""

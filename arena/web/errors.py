@@ -83,6 +83,6 @@ def json_error_response(request: Request, exc: Exception) -> Response:
 
 
 def error_headers(exc: Exception) -> dict[str, str]:
-    """Return the headers that the status of an error needs: the allowed methods, or when to retry."""
+    """Return the headers that the status of an error needs, such as the allowed methods or when to retry."""
     told = dict(getattr(exc, "headers", None) or {})
-    return {name: value for name, value in told.items() if name.lower() in ("allow", "retry-after")}
+    return {name: value for name, value in told.items() if name.lower() in ("allow", "retry-after", "www-authenticate")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import re
 import urllib.error
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -56,10 +56,15 @@ class PageClient:
         self._page = page
         self._hint = hint
 
-    def fetch(self, *path: str, body: bytes | None = None, **query: Any) -> Any:
-        """Return the API's decoded answer for a path and query, to which a `body` is posted. If it is an error, raise
-        `PageError` with its text.
-        """
+    def fetch(self, *path: str, **query: Any) -> Any:
+        """Return the API's decoded answer for a path and query. If it is an error, raise `PageError` with its text."""
+        return self._ask(path, query)
+
+    def post(self, body: bytes, *path: str, **query: Any) -> Any:
+        """Post a body to a path of the API with a query. Return the answer, and raise errors, as `fetch` does."""
+        return self._ask(path, query, body)
+
+    def _ask(self, path: Sequence[str], query: Mapping[str, Any], body: bytes | None = None) -> Any:
         if self._page is None:
             self._page = self._find_page()
         given = {key: value for key, value in query.items() if value is not None}

@@ -124,12 +124,12 @@ def _hand_in(
     """Send a submission. A bot that the arena does not know is registered first, as by its first connection."""
     path = ("bots", bot, "submissions")
     try:
-        answer = client.fetch(*path, body=content, file=file, **games)
+        answer = client.post(content, *path, file=file, **games)
     except PageError as fault:
         if fault.status != HTTPStatus.NOT_FOUND or "no bot called" not in str(fault):
             raise
         asyncio.run(_register(server, bot, token))
-        answer = client.fetch(*path, body=content, file=file, **games)
+        answer = client.post(content, *path, file=file, **games)
     return _convert(answer)
 
 
