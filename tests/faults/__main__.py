@@ -10,6 +10,7 @@ such a line those tests run that touch a line in a function which mentions the n
 touch any function of the module. A line of a function that numba compiles is touched where the function is called.
 
     scripts/faults /tmp/faults --count 200 --seed 7
+    scripts/faults /tmp/faults-later --revision main --like /tmp/faults   # the same faults in another version
 
 Files in the folder: `map/*.jsonl`, `faults.jsonl`, `results.jsonl` (with `state`: found, survived, untouched).
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import difflib
 import json
 import os
 import re
@@ -29,17 +31,19 @@ import tempfile
 import threading
 import venv
 import zlib
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy
-from sites import COMPILED, PACKAGES, Fault, draw, place, put_in
+from sites import COMPILED, PACKAGES, Fault, carried, draw, place, put_in
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
 FILES_PER_JOB = 8
+TAKEN_OVER = "taken-over.jsonl"
 DEAR_FOLDERS = ("tests/web/", "tests/browser/")
 MAP_CPU_LIMIT_S = 3600.0
 FIRST_PORTION_S = 1.0
@@ -54,34 +58,50 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where everything is kept, to go on from")
     parser.add_argument("--count", type=int, default=200, help="faults to draw and to try (200)")
     parser.add_argument("--seed", type=int, default=1, help="what they are drawn by (1)")
+    parser.add_argument("--revision", help="of git, instead of the tree as it is")
+    parser.add_argument("--like", type=Path, help="folder of another run whose faults are put into this version")
+    parser.add_argument("--reuse-map", action="store_true", help="take over, of --like, the map of unchanged tests")
     parser.add_argument("--workers", type=int, default=2, help="copies of the tree that are worked in at a time (2)")
+    parser.add_argument("--first-copy", type=int, default=0, help="let another step run beside in other copies (0)")
     parser.add_argument("--cpu-limit", type=float, default=90.0, help="processor seconds for a fault (90)")
     parser.add_argument(
         "--without", default="[postgresql", help="leave out tests with this in their names ([postgresql)"
     )
+    parser.add_argument("--step", choices=("map", "draw", "try", "tell"), help="do this step alone")
     options = parser.parse_args()
     if sys.version_info < (3, 12):
         parser.error("Python 3.12 or later is needed: it tells which lines run")
     options.folder.mkdir(parents=True, exist_ok=True)
-    folder = options.folder.absolute()
-    copies = [made_copy(folder, number) for number in range(options.workers)]
-    map_lines(folder, copies, options.without)
-    draw_faults(folder, copies[0], options)
-    try_faults(folder, copies, options)
-    tell(folder)
+    options.folder = options.folder.absolute()
+    numbers = range(options.first_copy, options.first_copy + options.workers)
+    copies = [made_copy(options.folder, number, options.revision) for number in numbers]
+    if options.step in (None, "map"):
+        if options.like and options.reuse_map:
+            take_map_over(options.like, options.folder, copies[0])
+        map_lines(options.folder, copies, options.without)
+    if options.step in (None, "draw"):
+        draw_faults(options.folder, copies[0], options)
+    if options.step in (None, "try"):
+        try_faults(options.folder, copies, options)
+    if options.step in (None, "tell"):
+        tell(options.folder, options.like)
 
 
-def made_copy(folder: Path, number: int) -> Path:
+def made_copy(folder: Path, number: int, revision: str | None) -> Path:
     """A copy of the tree with an environment of its own, in which programs that tests start run this copy."""
     tree = folder / f"tree-{number}"
     if (tree / ".venv" / "made").exists():
         return tree
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir()
-    sys.path.append(str(HERE.parent))
-    from mutants import copy_tree
+    if revision:
+        packed = subprocess.run(["git", "archive", revision], cwd=ROOT, capture_output=True, check=True)
+        subprocess.run(["tar", "-x"], cwd=tree, input=packed.stdout, check=True)
+    else:
+        sys.path.append(str(HERE.parent))
+        from mutants import copy_tree
 
-    copy_tree(tree)
+        copy_tree(tree)
     venv.create(tree / ".venv", symlinks=True)
     libraries = Path(sysconfig.get_path("purelib", vars={"base": str(tree / ".venv"), "platbase": str(tree / ".venv")}))
     # In its own prefix, as a sandbox shows nothing else.
@@ -217,14 +237,20 @@ def files_to_map(folder: Path, tree: Path) -> list[str]:
 
 
 def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
-    """Find out which test runs which line. Exits where that fails for some tests."""
+    """Find out which test runs which line."""
     (folder / "map").mkdir(exist_ok=True)
     files = files_to_map(folder, copies[0])
-    first = 1 + max((int(path.stem) for path in (folder / "map").glob("*.jsonl")), default=-1)
+    first = 1 + max((int(path.stem) for path in (folder / "map").glob("[0-9]*.jsonl")), default=-1)
+    known = defaultdict(list)
+    if (folder / "map" / TAKEN_OVER).exists():
+        for line in (folder / "map" / TAKEN_OVER).open():
+            test = json.loads(line).get("test", "")
+            known[test.partition("::")[0]].append(test)
     jobs = [
         {
             "kind": "map",
             "files": files[at : at + FILES_PER_JOB],
+            "known": [test for file in files[at : at + FILES_PER_JOB] for test in known[file]],
             "out": str(folder / "map" / f"{first + number:03}.jsonl"),
             "without": without,
             "words": PROFILE,
@@ -239,8 +265,56 @@ def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
         print(f"map {Path(job['out']).stem}: {json.dumps(answer)[:300]}", file=sys.stderr, flush=True)
 
     work(copies, jobs, done)
-    if left := files_to_map(folder, copies[0]):
-        sys.exit(f"not in the map, see map.log: {', '.join(left)}")
+
+
+def sources_of_tests(path: Path) -> dict[str, str]:
+    """The source of each test of a file, with its decorators, by its name in pytest."""
+    if not path.exists():
+        return {}
+    text = path.read_text()
+    lines = text.splitlines()
+    found = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            found[node.name] = "\n".join(lines[first - 1 : node.end_lineno])
+    return found
+
+
+def take_map_over(like: Path, folder: Path, tree: Path) -> None:
+    """Take the map of another version over, for the tests whose source is the same in this one."""
+    (folder / "map").mkdir(exist_ok=True)
+    if (folder / "map" / TAKEN_OVER).exists():
+        return
+    former = like / "tree-0"
+    files = files_to_map(folder, tree)
+    mapped = set(files) - set(files_to_map(like, tree))
+    same = {file for file in mapped if (former / file).read_bytes() == (tree / file).read_bytes()}
+    sources = {file: (sources_of_tests(former / file), sources_of_tests(tree / file)) for file in files}
+    old, new = plan_of(former), plan_of(tree)
+    moved = numpy.full(old["lines"] + 1, new["lines"])  # the last one takes what is no more
+    for name, base in old["bases"].items():
+        if name in new["bases"]:
+            texts = [(root / name).read_text().splitlines() for root in (former, tree)]
+            steps = difflib.SequenceMatcher(None, *texts, False).get_opcodes() if texts[0] != texts[1] else []
+            for step, start, end, begin, stop in steps or [("equal", 0, len(texts[0]), 0, len(texts[0]))]:
+                for at in range(start, end):
+                    to = begin + at - start if step == "equal" else min(begin + at - start, max(begin, stop - 1))
+                    moved[base + at + 1] = new["bases"][name] + to + 1
+    told = [json.loads(line) for path in sorted((like / "map").glob("*.jsonl")) for line in path.open()]
+    with (folder / "map.part").open("w") as part:
+        part.write(json.dumps({"files": sorted(same)}) + "\n")
+        for one in told:
+            file, _, name = one.get("test", "").partition("::")
+            name = name.partition("[")[0].rpartition(":")[2]
+            before, after = sources.get(file, ({}, {}))
+            if file in same or (name in before and before[name] == after.get(name)):
+                row = numpy.frombuffer(zlib.decompress(b64decode(one["seen"])), dtype=numpy.uint8)
+                seen = numpy.zeros(new["lines"] + 1, dtype=numpy.uint8)
+                seen[moved[numpy.flatnonzero(numpy.unpackbits(row)[: old["lines"]])]] = 1
+                packed = numpy.packbits(seen[: new["lines"]]).tobytes()
+                part.write(json.dumps({**one, "seen": b64encode(zlib.compress(packed)).decode()}) + "\n")
+    os.replace(folder / "map.part", folder / "map" / TAKEN_OVER)
 
 
 class LineMap:
@@ -343,14 +417,21 @@ def tests_of(fault: Fault, lines: LineMap, tree: Tree) -> tuple[list[int], str]:
     return [*order, *sorted(numpy.flatnonzero(later), key=lambda at: cost[at])], how
 
 
-def portions(tests: Sequence[int], lines: LineMap, limit: float) -> list[list[tuple[str, float, float]]]:
+def portions(
+    tests: Sequence[int], lines: LineMap, limit: float, first: str | None
+) -> list[list[tuple[str, float, float]]]:
     """Tests in portions, each larger than the one before, until together they take longer than the limit."""
     found: list[list[tuple[str, float, float]]] = []
+    if first is not None:
+        at = lines.names.index(first)
+        found.append([(first, lines.told[at]["cpu"], lines.told[at]["wall"])])
     size, total = FIRST_PORTION_S, 0.0
     portion: list[tuple[str, float, float]] = []
     cost, files = 0.0, set[str]()
     for at in tests:
         name, told = lines.names[at], lines.told[at]
+        if name == first:
+            continue
         file = name.partition("::")[0]
         added = told["cpu"] + (FILE_COST_S if file not in files else 0)
         if portion and cost + added > size:
@@ -365,12 +446,27 @@ def portions(tests: Sequence[int], lines: LineMap, limit: float) -> list[list[tu
 
 
 def draw_faults(folder: Path, tree: Path, options: argparse.Namespace) -> None:
-    """Draw the faults, once."""
+    """Draw the faults, or take those of another run over."""
     out = folder / "faults.jsonl"
     if out.exists():
         return
+    if options.like is None:
+        faults: list[Fault] = draw(tree, options.count, options.seed)
+    else:
+        faults = []
+        for fault in read_faults(options.like):
+            path = tree / fault.file
+            moved = (
+                carried(fault, (options.like / "tree-0" / fault.file).read_text(), path.read_text())
+                if path.exists()
+                else None
+            )
+            if moved is None:
+                print(f"{fault.file}:{fault.line} is no more", file=sys.stderr)
+            else:
+                faults.append(moved)
     with (folder / "faults.part").open("w") as part:
-        for fault in draw(tree, options.count, options.seed):
+        for fault in faults:
             part.write(json.dumps(fault._asdict()) + "\n")
     os.replace(folder / "faults.part", out)
 
@@ -379,10 +475,10 @@ def read_faults(folder: Path) -> list[Fault]:
     return [Fault(**json.loads(line)) for line in (folder / "faults.jsonl").open()]
 
 
-def read_results(folder: Path) -> dict[int, dict[str, Any]]:
+def read_results(folder: Path, open_ones: bool = False) -> dict[int, dict[str, Any]]:
     path = folder / "results.jsonl"
     told = [json.loads(line) for line in path.open()] if path.exists() else []
-    return {one["number"]: one for one in told if one["state"] != "error"}
+    return {one["number"]: one for one in told if one["state"] != "error" and (open_ones or one["state"] != "open")}
 
 
 def take_out(tree: Path) -> None:
@@ -400,10 +496,15 @@ def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace
     for copy in copies:
         take_out(copy)
     lines, tree = LineMap(folder, copies[0]), Tree(copies[0])
-    known = read_results(folder)
+    complete = not files_to_map(folder, copies[0])
+    known, tried = read_results(folder), read_results(folder, open_ones=True)
+    former = read_results(options.like) if options.like else {}
+    names = set(lines.names)
     results = (folder / "results.jsonl").open("a")
 
     def keep(fault: Fault, **what: Any) -> None:
+        if what["state"] in ("survived", "untouched") and not complete:
+            what["state"] = "open"  # a test that is not in the map yet may find it
         results.write(json.dumps({"number": fault.number, "file": fault.file, "line": fault.line, **what}) + "\n")
         results.flush()
 
@@ -412,9 +513,14 @@ def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace
             if fault.number in known:
                 continue
             tests, how = tests_of(fault, lines, tree)
+            if not complete and (not tests or fault.number in tried):
+                continue
             if not tests:
                 keep(fault, state="untouched", how=how)
                 continue
+            first = former.get(fault.number, {}).get("test")
+            first = first if first in names else None
+            limit = options.cpu_limit if complete else options.cpu_limit / 6
             yield {
                 "kind": "fault",
                 "number": fault.number,
@@ -423,9 +529,9 @@ def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace
                 "tests": len(tests),
                 "file": fault.file,
                 "text": put_in(fault, tree.texts[fault.file]),
-                "portions": portions(tests, lines, options.cpu_limit),
+                "portions": portions(tests, lines, limit, first),
                 "words": PROFILE,
-                "cpu_limit": options.cpu_limit,
+                "cpu_limit": limit,
             }
 
     def done(job: dict[str, Any], answer: dict[str, Any]) -> None:
@@ -437,18 +543,21 @@ def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace
     results.close()
 
 
-def tell(folder: Path) -> None:
-    """Print the faults that were not found, and a line a package."""
+def tell(folder: Path, like: Path | None) -> None:
+    """Print the faults that were not found, those first that were found in the other version; and a line a package."""
     faults, results = read_faults(folder), read_results(folder)
+    former = read_results(like) if like else {}
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for fault in faults:
-        result = results.get(fault.number, {})
+    for fault in sorted(faults, key=lambda fault: former.get(fault.number, {}).get("state") != "found"):
+        result, before = results.get(fault.number, {}), former.get(fault.number, {})
         state = result.get("state", "not tried")
         counts[fault.file.partition("/")[0]][state] += 1
         counts["all"][state] += 1
         if state in ("survived", "untouched"):
             left = f", {result['left']} tests left out" if result.get("left") else ""
             print(f"{fault.file}:{fault.line} {state} (fault {fault.number}, {fault.operator}{left})")
+            if before.get("state") == "found":
+                print(f"it was found by {before.get('test') or before['by']}: {before.get('says', before['by'])}")
             print("".join(f"-{line}" for line in fault.before) + "".join(f"+{line}" for line in fault.after), end="")
     for package, states in counts.items():
         print(f"{package}: " + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))

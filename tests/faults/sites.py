@@ -1,7 +1,7 @@
 """Draw small faults at random from the source of the product.
 
 The operators are those of mutmut and a few of ours. A fault is kept as the lines that it replaces, with the lines that
-it puts in their place.
+it puts in their place: it can be read, and put into another version of the file that still has these lines.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class Fault(NamedTuple):
     before: list[str]
     after: list[str]
     operator: str
+    function: str
+    """Qualified name of the function or class it is in; empty at the top level."""
 
 
 class Place(NamedTuple):
@@ -79,7 +81,8 @@ def draw(tree: Path, count: int, seed: int) -> list[Fault]:
             taken.add((file, line))
             first, before, after, operator = found
             name = str(file.relative_to(tree))
-            drawn.append(Fault(len(drawn) + 1, name, first, before, after, operator))
+            function = function_around(ast.parse(file.read_text()), line)
+            drawn.append(Fault(len(drawn) + 1, name, first, before, after, operator, function))
             break
     return drawn
 
@@ -265,10 +268,36 @@ OPERATORS: Sequence[Operator] = (
 
 
 def put_in(fault: Fault, text: str) -> str:
-    """The text of a file with the fault in it."""
+    """The text of a file with the fault in it. Raises `ValueError` where its lines are not there."""
     lines = text.splitlines(keepends=True)
     start = fault.line - 1
+    if lines[start : start + len(fault.before)] != fault.before:
+        raise ValueError(f"{fault.file}:{fault.line} has changed")
     return "".join([*lines[:start], *fault.after, *lines[start + len(fault.before) :]])
+
+
+def carried(fault: Fault, old: str, new: str) -> Fault | None:
+    """The same fault in a later version of its file; nothing where it no longer has these lines in that function."""
+    lines, former = new.splitlines(keepends=True), old.splitlines(keepends=True)
+    tree = ast.parse(new)
+    start = fault.line - 1
+    size = len(fault.before)
+    around = former[max(0, start - 6) : start] + former[start + size : start + size + 6]
+    found = []
+    for at in range(len(lines) - size + 1):
+        if lines[at : at + size] == fault.before:
+            beside = lines[max(0, at - 6) : at] + lines[at + size : at + size + 6]
+            alike = difflib.SequenceMatcher(None, around, beside, False).ratio()
+            same = function_around(tree, at + 1).rsplit(".")[-1] == fault.function.rsplit(".")[-1]
+            found.append((same, alike, -abs(at - start), at))
+    if not found or max(found)[:2] < (False, 0.5):
+        return None
+    moved = fault._replace(line=max(found)[3] + 1)
+    try:
+        compile(put_in(moved, new), fault.file, "exec")
+    except SyntaxError:
+        return None
+    return moved
 
 
 def _statements(tree: ast.AST, line: int) -> list[ast.stmt]:
@@ -281,6 +310,12 @@ def _statements(tree: ast.AST, line: int) -> list[ast.stmt]:
 def _first(node: ast.stmt) -> int:
     decorators = getattr(node, "decorator_list", [])
     return min([node.lineno, *(one.lineno for one in decorators)])
+
+
+def function_around(tree: ast.AST, line: int) -> str:
+    """The qualified name of the function or class that a line is in."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return ".".join(node.name for node in _statements(tree, line) if isinstance(node, kinds))
 
 
 def place(fault: Fault, text: str) -> Place:

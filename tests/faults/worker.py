@@ -225,7 +225,7 @@ def map_lines(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
     (folder / "test").chmod(0o666)
     told = folder / "tests.jsonl"
     told.touch()
-    done: list[str] = []
+    done: list[str] = job["known"]
     hung: list[str] = []
     answers = []
 
@@ -244,7 +244,7 @@ def map_lines(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
         ended = {line["number"] for line in lines if "seen" in line}
         again = {"failed"} if answer["stopped"] else set()
         told_of = [line["test"] for line in lines if "test" in line and line["outcome"] not in again]
-        done = [*told_of, *hung]
+        done = [*job["known"], *told_of, *hung]
         broken = [line["begun"] for line in lines if "begun" in line and line["number"] not in ended]
         if answer["ended"] and broken and broken[-1] not in done:
             hung.append(broken[-1])
