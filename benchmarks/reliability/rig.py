@@ -26,7 +26,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgpack
 
@@ -35,7 +35,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from toolkit import memory_mib, processor_s, quantile
 
 from arena.processes.server_process import ServerProcess, start_module
-from arena.store.store import Store
+
+if TYPE_CHECKING:
+    from arena.store.store import Store
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 """These six constants are the opcodes of WebSocket frames, with the names of RFC 6455."""
@@ -104,6 +106,8 @@ class Server(ServerProcess):
         return {path.stem for path in (self.data / "journal").glob("*.jsonl")}
 
     def open_store(self) -> contextlib.closing[Store]:
+        from arena.store.store import Store  # attackers also import this module, and are to start fast
+
         return contextlib.closing(Store.open(self.data / "arena.db", create=False))
 
     def check_data(self) -> list[str]:

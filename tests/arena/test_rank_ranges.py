@@ -35,12 +35,12 @@ def ordered(matches: Sequence[ScoredMatch]) -> list[str]:
 
 
 def test_equal_bots_may_have_any_rank_in_most_tournaments() -> None:
-    equal = {f"bot-{number}": 0.0 for number in range(15)}
+    equal = {f"bot-{number}": 0.0 for number in range(9)}
     seeds, most = (60, 7) if IS_NIGHTLY else (20, 3)
     apart = 0
     for seed in range(seeds):
         matches = season(equal, 6, seed)
-        apart += set(rank_ranges(ordered(matches), matches).values()) != {(1, 15)}
+        apart += set(rank_ranges(ordered(matches), matches).values()) != {(1, 9)}
     assert apart <= most  # a twentieth is expected, more than that once in fifty times
 
 
@@ -137,7 +137,7 @@ def test_the_ranges_of_all_bots_hold_their_true_ranks_in_most_tournaments() -> N
 
 def test_bots_of_equal_scores_share_one_range_and_ranges_are_in_the_order_of_the_table() -> None:
     widened = 0
-    for seed in range(12):
+    for seed in range(5):
         strengths = {f"bot-{number:02}": number / 12 for number in range(12)}
         matches = season(strengths, 2, seed, paired=False)
         alone = rank_ranges(list(strengths), matches)

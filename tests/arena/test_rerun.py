@@ -103,15 +103,14 @@ def continued(
 )
 def test_the_very_same_bot_is_told_the_same_and_makes_every_move_again(game: str, config: dict[str, Any]) -> None:
     seats = load_game(game, config).seats
-    for seed in range(2):
-        rerun_bots.HEARD.clear()
-        record = recorded(game, ["Noting"] * seats, config, seed)
-        heard = rerun_bots.HEARD.pop(record.header.match)
-        for seat in range(seats):
-            again = followed(record, seat, "Noting")
-            assert again == (moves_of(record)[seat], None, True)
-            theirs = [told for told in heard if told[0] == f"bot-{seat}"]
-            assert rerun_bots.HEARD.pop(record.header.match) == theirs
+    rerun_bots.HEARD.clear()
+    record = recorded(game, ["Noting"] * seats, config)
+    heard = rerun_bots.HEARD.pop(record.header.match)
+    for seat in range(seats):
+        again = followed(record, seat, "Noting")
+        assert again == (moves_of(record)[seat], None, True)
+        theirs = [told for told in heard if told[0] == f"bot-{seat}"]
+        assert rerun_bots.HEARD.pop(record.header.match) == theirs
 
 
 def test_of_whom_it_is_not_known_what_it_drew_lots_by_that_is_said() -> None:

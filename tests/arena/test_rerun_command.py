@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,17 +25,25 @@ ANN = ("--opponent", f"ann={FIRST}")
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """Three matches of nim in which both make the first moves, and who begins wins: ann, greedy, ann."""
-    store = Store.open(tmp_path / "arena.db")
+    pair = [f"ann={FIRST}", f"greedy={FIRST}"]
     for seed in range(3):
-        pair = [f"ann={FIRST}", f"greedy={FIRST}"]
-        played = play(pair if seed % 2 == 0 else pair[::-1], "nim", seed=seed, config={"heaps": [1, 2]})
-        store.write(finish_matches, [prepare_match(played.closed)])
-    store.close()
+        store_match(tmp_path, pair if seed % 2 == 0 else pair[::-1], "nim", seed=seed, config={"heaps": [1, 2]})
     return tmp_path
 
 
-def rerun(data: Path, *words: str) -> Done:
-    return call("arena", "replay", "rerun", *words, "--data", str(data), "--seed", "1")
+def store_match(
+    folder: Path, bots: list[str], game: str, *, seed: int = 1, config: dict[str, Any] | None = None
+) -> str:
+    """Play a match, and return its id."""
+    played = play(bots, game, seed=seed, config=config)
+    with closing(Store.open(folder / "arena.db")) as store:
+        store.write(finish_matches, [prepare_match(played.closed)])
+    return played.result.match
+
+
+def rerun(data: Path, *words: str, continuations: int | None = 4) -> Done:
+    many = () if continuations is None else ("--continuations", str(continuations))
+    return call("arena", "replay", "rerun", *words, *many, "--data", str(data), "--seed", "1")
 
 
 def refused(data: Path, *words: str) -> str:
@@ -44,7 +53,7 @@ def refused(data: Path, *words: str) -> str:
 
 
 def test_the_loser_s_seat_is_taken_and_it_is_said_what_was_measured_and_who_played_on(data: Path) -> None:
-    done = rerun(data, "latest", "--bot", LAST, *ANN, "--old", FIRST, "--continuations", "10")
+    done = rerun(data, "latest", "--bot", LAST, *ANN, "--old", FIRST, continuations=10)
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[0].partition(": ")[2] == f"nim, seat 1: {LAST} in place of greedy, which lost"
     assert done.out.splitlines()[1:] == [
@@ -94,14 +103,14 @@ def test_all_matches_of_a_bot_are_summed_and_told_apart_by_kind_of_position(data
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[:9] == [
         f"nim, {LAST} in place of greedy: 3 matches, 0 of them the same to the end",
-        "worth +1.000 (+0.949 to +1.051) points in all, by 100 continuations each with the same dice",
+        "worth +1.000 (+0.351 to +1.649) points in all, by 4 continuations each with the same dice",
         "each by its own 95 % interval: better in 2, worse in 1",
         "a match +0.333 (-2.535 to +3.202), as a sample of such matches",
         "",
         "by            kind of position  matches  better  worse   worth              95 %",
-        "theory        won                     3       2      1  +1.000  +0.949 to +1.051",
-        "heaps         1 to 2                  3       2      1  +1.000  +0.949 to +1.051",
-        "largest heap  up to 3                 3       2      1  +1.000  +0.949 to +1.051",
+        "theory        won                     3       2      1  +1.000  +0.351 to +1.649",
+        "heaps         1 to 2                  3       2      1  +1.000  +0.351 to +1.649",
+        "largest heap  up to 3                 3       2      1  +1.000  +0.351 to +1.649",
     ]
     told = json.loads((data / "all.json").read_text())
     assert [each["match"]["worth"]["mean"] for each in told["matches"]] == [1.0, -1.0, 1.0]
@@ -121,8 +130,8 @@ def test_who_stops_it_is_told_what_was_found_so_far(data: Path) -> None:
 def test_who_stops_a_match_is_told_what_was_found_so_far_and_has_it_in_the_file(data: Path) -> None:
     file = data / "one.json"
     late = ("--opponent", f"ann={FILE}:InterruptedLate")
-    words = ("latest", "--bot", LAST, *late, "--old", FIRST, "--continuations", "30", "--json", str(file))
-    done = rerun(data, *words)
+    words = ("latest", "--bot", LAST, *late, "--old", FIRST, "--json", str(file))
+    done = rerun(data, *words, continuations=30)
     assert (done.code, done.err.splitlines()[0]) == (130, "arena: stopped after 10 of 30 continuations")
     assert "worth +1.000 (+0.741 to +1.259) points, by 10 continuations each with the same dice" in done.out
     assert json.loads(file.read_text())["match"]["continuations"] == 10
@@ -131,50 +140,43 @@ def test_who_stops_a_match_is_told_what_was_found_so_far_and_has_it_in_the_file(
 def test_a_class_of_a_file_is_named_as_a_file_is(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(FILE.parent)
     words = ("--bot", f"{FILE.name}:Last", "--old", f"{FILE.name}:First", "--opponent", f"ann={FILE.name}:First")
-    done = rerun(data, "latest", *words, "--continuations", "2")
+    done = rerun(data, "latest", *words)
     assert (done.code, done.err) == (0, "")
     assert f": nim, seat 1: {FILE.name}:Last in place of greedy" in done.out
 
 
 def test_what_goes_wrong_with_the_new_bot_is_told_by_its_own_name_and_once(data: Path) -> None:
     failing = f"{FILE}:Fails"
-    done = rerun(data, "latest", "--bot", failing, *ANN, "--continuations", "4")
+    done = rerun(data, "latest", "--bot", failing, *ANN)
     assert done.err.startswith(f"{failing} as greedy: its code failed at ply 1 of play-")
     assert done.out.splitlines()[-1] == f"{failing} forfeited 4 games of 4 continuations each: standard error says why"
-    done = rerun(data, "latest", "--seat", "ann", "--bot", failing, "--opponent", f"greedy={FIRST}")
+    done = rerun(data, "latest", "--seat", "ann", "--bot", failing, "--opponent", f"greedy={FIRST}", continuations=None)
     assert done.out.splitlines()[-1].startswith(f"{failing} forfeited 200 games of 100 continuations each: ")
     assert done.err.count("its code failed") == 2  # in the match, and from there on
     assert refused(data, "latest", "--bot", "alphabeta:no=3").startswith("alphabeta:no=3 as greedy has no setting 'no'")
 
 
 def test_a_level_of_the_house_is_known_by_its_name(tmp_path: Path) -> None:
-    with_level = Store.open(tmp_path / "arena.db")
-    played = play([f"ann={FIRST}", f"level-2={FIRST}"], "nim", seed=1, config={"heaps": [1, 2]})
-    with_level.write(finish_matches, [prepare_match(played.closed)])
-    with_level.close()
-    out = rerun(tmp_path, "latest", "--bot", LAST, "--seat", "ann", "--continuations", "2").out.splitlines()
+    store_match(tmp_path, [f"ann={FIRST}", f"level-2={FIRST}"], "nim", config={"heaps": [1, 2]})
+    out = rerun(tmp_path, "latest", "--bot", LAST, "--seat", "ann").out.splitlines()
     assert "seat 1, level-2: the reference bot level:2, by its name" in out
 
 
 def test_over_several_games_it_is_said_which_one_to_choose_and_payoffs_are_said_to_be_sums(data: Path) -> None:
-    store = Store.open(data / "arena.db")
-    played = play([f"ann={FIRST}", f"ben={FIRST}"], "kuhn", seed=1, config={"hands": 4})
-    store.write(finish_matches, [prepare_match(played.closed)])
-    store.close()
-    match = played.result.match
+    match = store_match(data, [f"ann={FIRST}", f"ben={FIRST}"], "kuhn", config={"hands": 4})
     assert refused(data, "--all", "ann", "--bot", "alphabeta") == (
         f"alphabeta does not play kuhn, as in {match}: add --game nim"
     )
-    words = ("--game", "kuhn", "--bot", LAST, "--old", FIRST, "--opponent", f"ben={FIRST}", "--continuations", "2")
+    words = ("--game", "kuhn", "--bot", LAST, "--old", FIRST, "--opponent", f"ben={FIRST}")
     done = rerun(data, "--all", "ann", *words)
-    assert "payoff in all, by 2 continuations each with the same dice, less luck by " in done.out
+    assert "payoff in all, by 4 continuations each with the same dice, less luck by " in done.out
     assert ", summed over the rounds of a match\n" in done.out
 
 
 @pytest.mark.ci
 def test_several_processes_find_the_same(data: Path) -> None:
-    words = ("latest", "--bot", "random", *ANN, "--old", "random", "--continuations", "25")
-    assert rerun(data, *words, "--jobs", "2").out == rerun(data, *words).out
+    words = ("latest", "--bot", "random", *ANN, "--old", "random")
+    assert rerun(data, *words, "--jobs", "2", continuations=25).out == rerun(data, *words, continuations=25).out
 
 
 def test_a_tournament_s_reference_bots_play_on_with_their_settings_and_chance(tmp_path: Path) -> None:
@@ -187,16 +189,14 @@ def test_a_tournament_s_reference_bots_play_on_with_their_settings_and_chance(tm
     assert "random as it was: random, as its tournament had it" in out
 
 
-@pytest.mark.parametrize(
-    "arguments", ["{}", "[]", "3", "{", '{"bots": 3}', '{"bots": [1]}', '{"bots": [], "settings": 1}']
-)
-def test_a_tournament_whose_stored_arguments_were_changed_is_refused_in_a_line(tmp_path: Path, arguments: str) -> None:
+def test_a_tournament_whose_stored_arguments_were_changed_is_refused_in_a_line(tmp_path: Path) -> None:
     words = ("tournament", "random", "greedy", "--game", "nim", "--rounds", "1", "--in-process", "--jobs", "1")
     assert tournaments.played("arena", *words, "--seed", "5", "--data", str(tmp_path)).code == 0
-    with closing(sqlite3.connect(tmp_path / "arena.db")) as database, database:
-        database.execute("UPDATE tournaments SET arguments = ?", (arguments,))
-    said = refused(tmp_path, "--all", "random", "--bot", LAST)
-    assert said.endswith(": its arguments in the database are not those of a tournament: restore a backup")
+    for arguments in ("{}", "[]", "3", "{", '{"bots": 3}', '{"bots": [1]}', '{"bots": [], "settings": 1}'):
+        with closing(sqlite3.connect(tmp_path / "arena.db")) as database, database:
+            database.execute("UPDATE tournaments SET arguments = ?", (arguments,))
+        said = refused(tmp_path, "--all", "random", "--bot", LAST)
+        assert said.endswith(": its arguments in the database are not those of a tournament: restore a backup")
 
 
 def test_what_can_t_be_played_again_is_refused_in_a_line(data: Path, tmp_path: Path) -> None:
@@ -214,7 +214,9 @@ def test_what_can_t_be_played_again_is_refused_in_a_line(data: Path, tmp_path: P
     assert refused(data, "latest", "--bot", LAST, "--opponent", f"eve={FIRST}").endswith(
         "nobody is called so there: ann, greedy"
     )
-    assert refused(data, "latest", "--bot", LAST, "--continuations", "1") == "--continuations is 1: it is 2 to 100000"
+    assert (
+        rerun(data, "latest", "--bot", LAST, continuations=1).err == "arena: --continuations is 1: it is 2 to 100000\n"
+    )
     one = "play one match again, by its ID or FILE, or all of a bot, by --all NAME: one of them"
     assert refused(data, "--bot", LAST) == refused(data, "latest", "--all", "ann", "--bot", LAST) == one
     assert refused(data, "latest", "--lost", "--bot", LAST).endswith(" are for --all NAME")
@@ -237,10 +239,7 @@ def test_a_record_that_does_not_verify_and_a_match_that_was_called_off_are_refus
 
 
 def test_a_drawn_match_has_no_loser_whose_seat_is_taken(tmp_path: Path) -> None:
-    with_draw = Store.open(tmp_path / "arena.db")
-    played = play(["alphabeta", "bob=alphabeta"], "tictactoe", seed=1)
-    with_draw.write(finish_matches, [prepare_match(played.closed)])
-    with_draw.close()
+    store_match(tmp_path, ["alphabeta", "bob=alphabeta"], "tictactoe")
     assert "alone: name the seat, --seat with one of 0 (alphabeta), 1 (bob)" in refused(
         tmp_path, "latest", "--bot", "random"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -57,16 +58,13 @@ def test_it_plays_a_pilot_names_the_value_whose_pairs_spread_least_and_does_so_a
     assert planned(again) == spreads
 
 
-def test_a_former_test_of_the_same_bots_is_a_pilot_unless_it_has_the_seed_of_the_one_planned(tmp_path: Path) -> None:
+def test_a_former_test_of_the_same_bots_is_a_pilot_and_so_is_its_file(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path / "data"))
     file = tmp_path / "former.json"
     play = ("--in-process", "--jobs", "1", "--pairs", "32", "--value", "features-1", "--json", str(file))
     assert played("arena", "test", *DUEL[:2], *GAME, *play, "--seed", "1", *data).code == 0
     found = played("arena", "test", *DUEL, "--plan", "--value", "features-1", *data)
     assert found.out.startswith("an earlier test of these bots, seed 1, id t")
-    same = played("arena", "test", *DUEL, "--plan", "--pairs", "32", "--seed", "1", "--value", "features-1", *data)
-    assert same.out.startswith("a pilot, seed 1-pilot, id t")
-    # Its file says the same of the value that it has.
     read = played("arena", "test", *DUEL, "--plan", "--pilot", str(file), *data)
     assert read.out.startswith(f"the pairs of {file}: 32 pairs\n")
     assert planned(read) == planned(found)
@@ -96,6 +94,10 @@ def test_a_test_that_the_planned_one_would_go_on_with_is_no_pilot_and_it_is_told
     words = ("random", "other=random", "--game", "nim", "--h1", "0.1", "--in-process", "--jobs", "1")
     data = ("--data", str(tmp_path / "data"))
     assert "undecided" in played("arena", "test", *words, "--max-pairs", "32", "--seed", "1", *data).out
+    shutil.copytree(tmp_path / "data", tmp_path / "copy")
+    copy = ("--data", str(tmp_path / "copy"))
+    same = played("arena", "test", *words, "--plan", "--pairs", "32", "--seed", "1", *copy)
+    assert same.out.startswith("a pilot, seed 1-pilot, id t")
     planned = played("arena", "test", *words, "--plan", "--pairs", "32", "--max-pairs", "40", *data)
     assert planned.out.startswith("a pilot, seed ")
     assert re.search(r"\nuse --seed \w{8}, for new games; the only value function to use is raw", planned.out)

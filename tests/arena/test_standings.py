@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+import seasons
 from arena.ratings.standings import head_to_head_shares, score_rows, uncontested_losses
-from referee.result import Result, SeatResult, match_points
+from referee.result import Result, match_points
 
 
 def result(*seats: tuple[str, int], reason: str = "win", loser: str = "win") -> Result:
     """A match of these bots with these ranks; the worst seat's reason is `loser`."""
-    worst = max(rank for _, rank in seats)
-    return Result(
-        match="m",
-        game="nim",
-        config={},
-        rated=True,
-        seats=tuple(
-            SeatResult(bot=bot, version="", rank=rank, reason=loser if rank == worst else reason) for bot, rank in seats
-        ),
-        reason=reason,
-        plies=1,
-        digest="",
-        started="",
-        finished="",
+    bots, ranks = zip(*seats, strict=True)
+    return seasons.result(
+        "m", bots, ranks, reason=reason, reasons=[loser if rank == max(ranks) else reason for rank in ranks]
     )
 
 

@@ -29,16 +29,15 @@ from arena.network.listener import Listener
 from arena.runs.contestants import parse_contestants
 from arena.runs.job import Aborted, MatchJob, MatchReport
 from arena.runs.match_host import TournamentHost
-from arena.runs.plan import Plan
 from arena.runs.sandbox import BotEnvironment
 from arena.runs.workers import referee_matches
 from arena.server.arena import Arena
 from arena.store.data_folder import DataFolderInUse, lock
 from arena.store.database import StoreError
 from arena.store.finish import StorableMatch
+from plans import plan
 from process_tree import children
 from protocol.errors import ArenaFault
-from protocol.games import load_game
 from protocol.messages import Clock
 from referee.record import Secret, write_line
 from referee_table import SEED, header
@@ -262,17 +261,9 @@ def test_a_tournament_that_can_not_store_a_result_says_so_and_closes_what_it_ope
 
 
 def table_terms(logs: Path) -> MatchJob:
-    plan = Plan(
-        id="t0123456789",
-        seed="1",
-        contestants=tuple(parse_contestants(["random", "perfect"], {})),
-        rules=load_game("nim"),
-        format="round-robin",
-        rounds=1,
-        paired=False,
-        clock=Clock(bank_ms=10_000, increment_ms=0),
-    )
-    return MatchJob(key="k", plan=plan, environment=BotEnvironment(variables=dict(os.environ)), logs=logs)
+    bots = tuple(parse_contestants(["random", "perfect"], {}))
+    played = plan(contestants=bots, rounds=1, clock=Clock(bank_ms=10_000, increment_ms=0))
+    return MatchJob(key="k", plan=played, environment=BotEnvironment(variables=dict(os.environ)), logs=logs)
 
 
 async def test_a_worker_that_can_not_listen_closes_what_it_opened(

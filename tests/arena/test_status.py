@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from arena.commands.status import fitting_lines, status_lines
 from arena.operator.failure import Failure
 from arena.operator.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.store.data_folder import lock
-from commands import call, run
-from processes import serving
+from commands import call
+from in_process import call_beside, hosting
 
 NOW = "2026-11-23T12:00:00Z"
 
@@ -114,8 +113,9 @@ async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) ->
 
 
 async def test_the_command_asks_the_server_of_the_data_folder(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path))
     async with (
-        serving(tmp_path, "--pairing-log") as served,
+        hosting(tmp_path, "--pairing-log") as served,
         connect(served.url, subprotocols=[Subprotocol("arena.v1.json")]) as wire,
     ):
         await wire.send('{"type":"hello","bot":"Ann","version":"7"}')
@@ -123,17 +123,16 @@ async def test_the_command_asks_the_server_of_the_data_folder(tmp_path: Path) ->
         await wire.send('{"type":"seek","id":"s","game":"nim","opponent":"bob"}')
         await wire.send('{"type":"seeks"}')
         await wire.recv()
-        done = await asyncio.to_thread(run, "arena", "status", "--data", str(tmp_path))
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "1 bot online, 0 matches under way" in done.stdout
-        data = await asyncio.to_thread(run, "arena", "status", "--json", "--data", str(tmp_path))
-        assert json.loads(data.stdout)["bots"][0]["version"] == "7"
-        why = await asyncio.to_thread(run, "arena", "status", "--bot", "ann", "--data", str(tmp_path))
-        assert why.stdout.splitlines()[1].endswith(" s: bob is not connected"), why.stdout
-        nobody = await asyncio.to_thread(run, "arena", "status", "--bot", "zoe", "--data", str(tmp_path))
-        assert (nobody.returncode, nobody.stderr) == (1, "arena: zoe is not connected\n")
-    told = call("arena", "pairing", "ANN", "--data", str(tmp_path)).out
-    assert [line[21:] for line in told.splitlines()] == [
+        done = await call_beside("arena", "status", *data)
+        assert (done.code, done.err) == (0, "")
+        assert "1 bot online, 0 matches under way" in done.out
+        told = await call_beside("arena", "status", "--json", *data)
+        assert json.loads(told.out)["bots"][0]["version"] == "7"
+        why = await call_beside("arena", "status", "--bot", "ann", *data)
+        assert why.out.splitlines()[1].endswith(" s: bob is not connected"), why.out
+        assert await call_beside("arena", "status", "--bot", "zoe", *data) == (1, "", "arena: zoe is not connected\n")
+    log = call("arena", "pairing", "ANN", *data).out
+    assert [line[21:] for line in log.splitlines()] == [
         "connected from 127.0.0.1, with 1 slot",
         "seeks a match of nim",
         "waits: bob is not connected",

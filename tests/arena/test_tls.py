@@ -27,6 +27,7 @@ from arena.network.connection_limits import ConnectionBounds
 from arena.network.tls import CertificateFault, Encryption
 from certificates import Pair, make
 from commands import call
+from in_process import call_beside, hosting
 from machine.input_file import read_bytes
 from machine.service_manager import ServiceManager
 from patience import patient_host
@@ -149,10 +150,9 @@ async def test_the_files_are_read_again_on_sighup_and_a_bad_one_changes_nothing(
 
 async def test_that_a_certificate_ends_soon_is_said_at_the_start_and_in_the_status(tmp_path: Path, pair: Pair) -> None:
     options = ("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
-    async with serving(tmp_path, *options) as served:
+    async with hosting(tmp_path, *options) as served:
         assert re.search(r"the certificate expires at .* UTC, in (1\.0|0\.9) days: renew ", await served.says("renew"))
-        _, out, _ = await run("arena", "status", "--data", str(tmp_path), folder=tmp_path)
-        assert "the certificate expires at " in out
+        assert "the certificate expires at " in (await call_beside("arena", "status", "--data", str(tmp_path))).out
 
 
 async def test_the_end_of_a_certificate_is_said_again_every_day(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +189,7 @@ async def shown(served: Any) -> bytes:
 
 
 async def test_a_bot_trusts_a_private_authority_by_its_environment(tmp_path: Path, pair: Pair) -> None:
-    async with serving(tmp_path, "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key)) as served:
+    async with hosting(tmp_path, "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key)) as served:
         url = served.url.replace("127.0.0.1", "localhost")
         command = ("arena-bot", "run", "random", "--url", url, "--game", "nim", "--matches", "1", "--patience", "0")
         code, _, err = await run(*command, folder=tmp_path)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +25,7 @@ from machine.game_discovery import GAME_FILES_VARIABLE, GameFileFault, add_game_
 from protocol.errors import UsageFault
 from protocol.games import game_names, load_game, remove_game
 from protocol.pools import preset_of, version_of, with_version
+from tournaments import played
 from web_client import answer, served
 
 RACE = re.search(r"```python\n(.*?)```", (REPOSITORY / "docs" / "own-game.md").read_text("utf-8"), re.DOTALL)
@@ -50,11 +53,28 @@ def load(version: str, comment: str = "", source: str = "") -> Path:
     return file
 
 
-def play(seed: str, code: int = 0) -> str:
+def play(seed: str = "1") -> None:
     words = ("--game", "race.py", "--rounds", "2", "--data", "data", "--in-process", "--seed", seed)
-    done = call("arena", "tournament", "random", "greedy", *words)
-    assert done.code == code, done.err
-    return done.err
+    done = played("arena", "tournament", "random", "greedy", *words)
+    assert done.code == 0, done.err
+
+
+@pytest.fixture(scope="module")
+def first_played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a tournament under version 1."""
+    folder = tmp_path_factory.mktemp("first")
+    with contextlib.chdir(folder):
+        load("1")
+        play()
+        remove_game("race")
+    return folder / "data"
+
+
+@pytest.fixture
+def first_version(first_played: Path) -> None:
+    """Put a copy of that folder here, beside the rules of version 1."""
+    shutil.copytree(first_played, "data")
+    load("1")
 
 
 @pytest.mark.parametrize(
@@ -95,9 +115,8 @@ def test_a_version_of_a_game_in_the_long_form_is_checked_too() -> None:
         load("1", source=source)
 
 
+@pytest.mark.usefixtures("first_version")
 def test_two_versions_are_rated_apart_and_everything_goes_on() -> None:
-    load("1")
-    play("1")
     load("2")
     play("2")
     with closing(Reader.open(Path("data/arena.db"))) as reader:
@@ -127,12 +146,10 @@ def test_two_versions_are_rated_apart_and_everything_goes_on() -> None:
     assert annulled.err == f"arena: {missing}, so its ratings cannot be computed again\n"
 
 
+@pytest.mark.usefixtures("first_version")
 def test_rules_that_changed_under_one_version_are_refused_until_a_version_or_a_season() -> None:
-    load("1")
-    play("3")
-    play("4")  # the same rules
     with closing(Reader.open(Path("data/arena.db"))) as reader:
-        reader.read(check_rules, ["race"])
+        reader.read(check_rules, ["race"])  # the same rules
         load("1", "changed")
         refusal = (
             r"race: its rules \(version 1, digest \w{12}\) are others than those of its rated matches "
@@ -148,9 +165,8 @@ def test_rules_that_changed_under_one_version_are_refused_until_a_version_or_a_s
         reader.read(check_rules, ["race"])
 
 
+@pytest.mark.usefixtures("first_version")
 def test_pages_show_matches_whose_config_other_rules_refuse() -> None:
-    load("1")
-    play("1")
     assert RACE is not None
     fixed = RACE[1].replace("last = integer(21, minimum=5, maximum=100)", 'last = 21\n    version = "2"')
     load("2", source=fixed.replace(", integer", ""))
@@ -188,9 +204,8 @@ def test_pages_show_matches_whose_config_other_rules_refuse() -> None:
     assert exported.code == 0, exported.err
 
 
+@pytest.mark.usefixtures("first_version")
 def test_without_its_record_a_match_refuses_nothing() -> None:
-    load("1")
-    play("1")
     load("1", "changed")
     with closing(Store.open("data/arena.db", create=False)) as store:
         with pytest.raises(UsageFault, match="race: its rules"):
@@ -201,9 +216,8 @@ def test_without_its_record_a_match_refuses_nothing() -> None:
         store.read(check_rules, ["nim", "race"])
 
 
+@pytest.mark.usefixtures("first_version")
 def test_a_match_that_other_rules_do_not_give_is_checked_by_its_states() -> None:
-    load("1")
-    play("8")
     assert RACE is not None
     load(
         "2", source=RACE[1].replace("(1, 2, 3)", "(1, 2)").replace('name = "race"', 'name = "race"\n    version = "2"')

@@ -131,12 +131,13 @@ def test_names_that_differ_in_case_only_are_the_same() -> None:
 
 
 class Started:
-    """A process of a one-line program, and what was said of its crashes."""
+    """A process of a one-line program, or of another command, and what was said of its crashes."""
 
-    def __init__(self, folder: Path, program: str) -> None:
+    def __init__(self, folder: Path, program: str = "", command: tuple[str, ...] = ()) -> None:
         self.crashes: asyncio.Queue[str] = asyncio.Queue()
         self.log = folder / "logs" / "mine.log"
-        order = LaunchSpec(command=(sys.executable, "-c", program), environment={"WORD": "hello"}, token="t" * 64)
+        command = command or (sys.executable, "-c", program)
+        order = LaunchSpec(command=command, environment={"WORD": "hello"}, token="t" * 64)
         self.bot = BotProcess("mine", order, self.log, lambda bot, crash: self.crashes.put_nowait(str(crash)))
 
     async def crash(self) -> str:
@@ -155,12 +156,11 @@ async def test_a_program_that_ends_is_a_crash_told_with_its_last_lines(tmp_path:
 async def test_a_file_that_hides_the_library_is_named_below_the_last_words(tmp_path: Path) -> None:
     for name in ("mine.py", "bots.py"):
         (tmp_path / name).write_text("from bots import Bot, run")
-    crashes: asyncio.Queue[str] = asyncio.Queue()
-    order = LaunchSpec(command=(sys.executable, str(tmp_path / "mine.py")), environment={}, token="t" * 64)
-    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: crashes.put_nowait(str(crash)))
-    await bot.start()
-    said = await asyncio.wait_for(crashes.get(), WITHIN)
-    assert said.endswith(f"\n  {tmp_path}/bots.py has the name of the library, and hides it: rename the file")
+    started = Started(tmp_path, command=(sys.executable, str(tmp_path / "mine.py")))
+    await started.bot.start()
+    assert (await started.crash()).endswith(
+        f"\n  {tmp_path}/bots.py has the name of the library, and hides it: rename the file"
+    )
 
 
 async def test_the_last_words_are_those_of_the_last_run(tmp_path: Path) -> None:
@@ -223,10 +223,8 @@ async def test_a_bot_that_ignores_everything_is_killed_with_what_it_started(tmp_
 
 
 async def test_a_program_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
-    order = LaunchSpec(command=(str(tmp_path / "gone"), "-v"), environment={}, token="")
-    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: None)
     with pytest.raises(BotCrashed) as caught:
-        await bot.start()
+        await Started(tmp_path, command=(str(tmp_path / "gone"), "-v")).bot.start()
     assert str(caught.value) == f"mine can't be started: No such file or directory: {tmp_path}/gone -v"
 
 

@@ -74,20 +74,22 @@ def port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def took(folder: Path, port: int, *options: str, take: list[str]) -> dict[str, Any]:
-    """What the hostile bot got in a tournament with a rival and a reference bot, in which all of them play on."""
+def took(
+    folder: Path, port: int, *options: str, take: list[str], others: Sequence[str] = ("random",)
+) -> dict[str, Any]:
+    """What the hostile bot got in a tournament with a rival and others, in which all of them play on."""
     data = folder.parent / "data"
     diary = folder.parent / "diary"
     diary.write_text("dear diary")
     hunt = {
-        "others": ["steady", "random"],
+        "others": ["steady", *others],
         "data": str(data),
         "file": str(diary),
         "port": port,
         "take": take,
     }
     rival = f"rival={sys.executable} {folder / FAULTY.name} steady"
-    words = ["random", rival, f"hostile={sys.executable} {folder / HOSTILE.name}", "--game", "nim", "--seed", "3"]
+    words = [*others, rival, f"hostile={sys.executable} {folder / HOSTILE.name}", "--game", "nim", "--seed", "3"]
     written = folder.parent / "out.json"
     words += ["--data", str(data), "--json", str(written), "--clock", f"{WITHIN:g}", "--pass-env", "HUNT", *options]
     done = run("arena", "tournament", *words, HUNT=json.dumps(hunt), ARENA_MQTT="mqtt://me:Open-Sesame@host")
@@ -100,60 +102,57 @@ def took(folder: Path, port: int, *options: str, take: list[str]) -> dict[str, A
 
 
 def test_without_a_sandbox_environments_hold_no_secrets_and_files_do(folder: Path, port: int) -> None:
-    got = took(folder, port, take=["secrets", "own secrets", "others", "tokens", "seed", "port"])
+    got = took(folder, port, take=["secrets", "own secrets", "others", "tokens", "seed", "port"], others=())
     secrets = got.pop("secrets")
-    assert got == {"own secrets": [], "others": ["steady", "random"], "tokens": [], "seed": [["3"]], "port": True}
+    assert got == {"own secrets": [], "others": ["steady"], "tokens": [], "seed": [["3"]], "port": True}
     assert secrets == [] or os.geteuid() == 0, "only root looks into the tournament's process"
+
+
+NO_SECRETS = {
+    "secrets": [],
+    "own secrets": [],
+    "tokens": [],
+    "seed": "OperationalError: unable to open database file",
+    "arena": True,
+}
+"""What a bot gets in a sandbox of any kind."""
+
+
+def kept_within_limits(got: dict[str, Any]) -> dict[str, Any]:
+    """Check that a bot got no more of what is limited, and return the rest."""
+    assert got.pop("processes") < 300
+    assert got.pop("scratch") <= 64
+    assert got.pop("memory") == "OSError: [Errno 12] Cannot allocate memory"
+    return got
 
 
 @boxed
 def test_in_a_sandbox_there_is_nothing_to_be_had_but_the_arena(folder: Path, port: int) -> None:
     got = took(folder, port, "--sandbox", "bwrap", "--memory", "1024", take=list(hostile_bot.TAKES))
-    assert got.pop("processes") < 300
-    assert got.pop("scratch") <= 64
-    assert got.pop("memory") == "OSError: [Errno 12] Cannot allocate memory"
     data = folder.parent / "data"
-    assert got == {
-        "secrets": [],
-        "own secrets": [],
+    assert kept_within_limits(got) == {
+        **NO_SECRETS,
         "others": [],
-        "tokens": [],
-        "seed": "OperationalError: unable to open database file",
         "journals": f"FileNotFoundError: [Errno 2] No such file or directory: '{data}/journal'",
         "file": f"FileNotFoundError: [Errno 2] No such file or directory: '{folder.parent}/diary'",
         "write": f"OSError: [Errno 30] Read-only file system: '{folder}/hostile-was-here'",
         "port": "ConnectionRefusedError: [Errno 111] Connection refused",
-        "arena": True,
         "outside": "OSError: [Errno 101] Network is unreachable",
     }
 
 
 @pytest.mark.skipif(not others_run_python(), reason="other users can't be, or can't run this Python")
 def test_as_a_user_of_its_own_a_bot_gets_what_is_open_to_all_and_no_more(folder: Path, port: int) -> None:
-    got = took(
-        folder,
-        port,
-        "--sandbox",
-        "users",
-        "--memory",
-        "1024",
-        take=[name for name in hostile_bot.TAKES if name != "outside"],
-    )
-    assert got.pop("processes") < 300
-    assert got.pop("scratch") <= 64
-    assert got.pop("memory") == "OSError: [Errno 12] Cannot allocate memory"
+    take = [name for name in hostile_bot.TAKES if name != "outside"]
+    got = took(folder, port, "--sandbox", "users", "--memory", "1024", take=take)
     data = folder.parent / "data"
-    assert got == {
-        "secrets": [],
-        "own secrets": [],
+    assert kept_within_limits(got) == {
+        **NO_SECRETS,
         "others": ["steady", "random"],
-        "tokens": [],
-        "seed": "OperationalError: unable to open database file",
         "journals": f"PermissionError: [Errno 13] Permission denied: '{data}/journal'",
         "file": f"PermissionError: [Errno 13] Permission denied: '{folder.parent}/diary'",
         "write": f"PermissionError: [Errno 13] Permission denied: '{folder}/hostile-was-here'",
         "port": True,
-        "arena": True,
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,16 +10,12 @@ from typing import Any
 
 import pytest
 
-from tournaments import played
+from tournaments import tournament
 
 
-def tournament(folder: Path) -> dict[str, Any]:
+def play(folder: Path) -> dict[str, Any]:
     words = ["risky=greedy", "random", "--game", "risk-duel", "--rounds", "2", "--paired", "--seed", "7"]
-    where = ["--in-process", "--data", str(folder), "--json", str(folder / "out.json")]
-    done = played("arena", "tournament", *words, *where)
-    assert done.code == 0, done.err
-    content: dict[str, Any] = json.loads((folder / "out.json").read_text())
-    return content
+    return tournament(folder, *words, "--in-process")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +23,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict
     folder = tmp_path_factory.mktemp("luck")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ARENA_PLAIN", "1")
-        yield folder, tournament(folder)
+        yield folder, play(folder)
 
 
 def test_a_tournament_with_dice_tells_what_they_gave(first: tuple[Path, dict[str, Any]]) -> None:
@@ -46,7 +41,7 @@ def test_luck_that_was_not_kept_or_by_another_value_comes_from_the_records(
     folder, content = first
     with closing(sqlite3.connect(folder / "arena.db")) as database, database:
         database.execute(f"UPDATE matches SET {as_if} WHERE place < 3")
-    assert tournament(folder)["luck"] == pytest.approx(content["luck"])
+    assert play(folder)["luck"] == pytest.approx(content["luck"])
     with closing(sqlite3.connect(folder / "arena.db")) as database:
         kept = dict(database.execute("SELECT id, luck FROM matches WHERE luck_by = ?", [content["value"]]))
     assert kept == pytest.approx(content["luck"])
@@ -58,6 +53,6 @@ def test_luck_that_was_kept_of_every_match_stays_though_its_value_is_not_here(
     folder, content = first
     with closing(sqlite3.connect(folder / "arena.db")) as database, database:
         database.execute("UPDATE matches SET luck = 0.25, luck_by = 'better-9'")
-    again = tournament(folder)
+    again = play(folder)
     assert (again["value"], set(again["luck"].values())) == ("better-9", {0.25})
     assert again["head_to_head"] == content["head_to_head"]

@@ -56,13 +56,13 @@ run(Mine("mine"))
 
 
 class Undisturbed:
-    """A tournament with a killer that was played by one worker, whom it let live."""
+    """A tournament with a killer that was played in this process, which it let live."""
 
     def __init__(self, folder: Path) -> None:
         self.words = ["random", killer(folder), "--game", "nim", "--rounds", "4", "--seed", "3"]
         self.folder = folder / "data"
         (folder / "struck").touch()
-        self.content = tournament(self.folder, *self.words, "--jobs", "1", STRUCK=str(folder / "struck"))
+        self.content = tournament(self.folder, *self.words, "--in-process", STRUCK=str(folder / "struck"))
 
 
 @pytest.fixture(scope="module")
