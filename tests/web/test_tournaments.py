@@ -114,16 +114,9 @@ def test_where_luck_is_known_bots_are_in_the_order_of_scores_less_luck(visitor: 
     visitor.store.write(save_luck, lucks)
     finish(visitor.store, result("void", seats[0], (1, 1), reason="void", tournament=name, place=8, rated=False))
     page = visitor.get(f"/tournaments/{name}").text
-    rows = re.findall(
-        r'<td class="number">(.)</td><td class="number">.+?</td><th scope="row"><a href="/bots/(\w+)".*?>(\d+\.\d)',
-        page,
-    )
-    assert rows == [("1", "bob", "12.5"), ("2", "ann", "87.5")]
     assert "<b>bob</b> leads with 72.5\u202f% of the points, adjusted for luck." in page
     visitor.store.write(finish_tournament, name)
     assert FIRST.findall(visitor.get("/tournaments").text) == ['<a href="/bots/bob">bob</a>']
-    table = json.decode(visitor.get(f"/api/v1/tournaments/{name}").body)["table"]
-    assert [(row["bot"], round(row["adjusted"]["score"], 3)) for row in table] == [("bob", 0.725), ("ann", 0.275)]
     matches = json.decode(visitor.get(f"/api/v1/matches?tournament={name}").body)["rows"]
     assert {match["match"]: match["start"] for match in matches} == {
         **{f"m{place}": f"{name}/{place // 2}" for place in range(8)},
@@ -207,10 +200,6 @@ def test_where_payoffs_are_the_result_the_table_and_the_winner_are_by_them(visit
     visitor.store.write(finish_tournament, name)
     page = visitor.get(f"/tournaments/{name}").text
     assert "<b>tft</b> won with 1.998 a round." in page
-    places = re.findall(
-        r'<tr><td class="number">(\d)</td><td class="number">1–3</td><th scope="row"><a [^>]*>(\w+)</a>', page
-    )
-    assert places == [("1", "tft"), ("2", "grim"), ("3", "nasty")]
     assert ">0.99</a>" in page
     assert "No two bots met twice" in page
     assert "Beyond chance" not in page
