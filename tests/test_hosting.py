@@ -204,7 +204,7 @@ def programs() -> None:
     """Programs in the current folder, most of which can't be handed in."""
     Path("mine.py").write_text(MINE)
     Path("mine.pl").touch()
-    Path("large.py").write_bytes(b"#" * 600_000)
+    Path("large.py").write_bytes(b"#" * 13_000_000)
 
 
 @pytest.mark.usefixtures("programs")

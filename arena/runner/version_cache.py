@@ -78,7 +78,7 @@ class VersionCache:
 
     async def _make(self, digest: str, place: int) -> BuiltProgram:
         data = await self._read(digest)
-        submission = read_submission(data, game_names(), SubmissionLimits())
+        submission = read_submission(data, game_names(), SubmissionLimits().repacked())
         if submission.digest != digest:
             raise ArenaFault("the arena sent another submission than the one that was asked for")
         part, at = self._folder / f"{digest}.part", self._folder / digest
