@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from arena.hosting.manifest import MANIFEST_FILE, Manifest, manifest_of_file, read_manifest
 from protocol.display import short_repr
 from protocol.errors import UsageFault
+from protocol.submissions import MAX_SUBMISSION_BYTES
 
 KIB = 1024
 """Bytes of a KiB."""
@@ -38,7 +39,7 @@ _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 class SubmissionLimits(Struct, frozen=True, kw_only=True):
     """The limits on one submission."""
 
-    packed_bytes: int = 12 * KIB * KIB
+    packed_bytes: int = MAX_SUBMISSION_BYTES
     unpacked_bytes: int = 32 * KIB * KIB
     files: int = 200
 
