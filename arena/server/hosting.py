@@ -132,6 +132,8 @@ class Hosting:
                     await self._perform(self._effects.get_nowait())
             except ArenaFault as fault:
                 log.warning("hosted bots wait: %s", fault)
+            except Exception:  # without this task, no bot would run again
+                log.exception("hosted bots wait")
             await wait_within(self._changed.wait(), REFRESH_INTERVAL_S)
 
     def _is_elsewhere(self, hosted: HostedVersion) -> bool:
