@@ -191,7 +191,7 @@ REFUSALS = (
     (["mine.py", "--game", "chess"], "bot.toml: games has 'chess': one of"),
     (["no.py", "--game", "nim"], "no.py can't be read"),
     (["mine.pl", "--game", "nim"], "'mine.pl' ends in '.pl'"),
-    (["large.py", "--game", "nim"], "a request to these pages must have no body"),
+    (["large.py", "--game", "nim"], "large.py has 13000000 bytes to hand in: 12582912 at most"),
     ([".", "--name", "mine", "--game", "nim"], "--game is for a single file"),
     ([".", "--name", "mine"], "there is no bot.toml"),
     ([], "name the file or the folder of the program"),
@@ -204,7 +204,7 @@ def programs() -> None:
     """Programs in the current folder, most of which can't be handed in."""
     Path("mine.py").write_text(MINE)
     Path("mine.pl").touch()
-    Path("large.py").write_bytes(b"#" * 600_000)
+    Path("large.py").write_bytes(b"#" * 13_000_000)
 
 
 @pytest.mark.usefixtures("programs")

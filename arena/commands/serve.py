@@ -355,7 +355,7 @@ def hosts_bots(settings: ServerSettings) -> bool:
 
 
 def check_hosting(settings: ServerSettings) -> None:
-    """Raise `UsageFault` if the settings ask for hosted bots that nobody could hand in, or that two nodes might run."""
+    """Raise `UsageFault` if the settings ask for hosted bots but for no pages to hand them in, or for several nodes."""
     if not hosts_bots(settings):
         return
     if not settings.web:

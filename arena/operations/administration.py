@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from arena.operations import draining, hosting, names, status, thinning, tournaments
+from arena.operations import draining, names, status, thinning, tournaments
 from arena.operator.changes import (
     Annul,
     Approve,
@@ -53,9 +53,15 @@ def all_handlers(arena: Arena, *, hosts_bots: bool = False) -> dict[str, Operati
         *tournaments.operations(arena),
         thinning.retention_handler(arena),
         draining.drain_handler(arena),
-        *(hosting.handlers(arena) if hosts_bots else ()),
+        *(_hosting_handlers(arena) if hosts_bots else ()),
     )
     return {operation.request.operation_name(): operation for operation in every}
+
+
+def _hosting_handlers(arena: Arena) -> Iterator[OperationHandler]:
+    from arena.operations import hosting  # most servers don't need it
+
+    return hosting.handlers(arena)
 
 
 def _bot_handlers(arena: Arena) -> Iterator[OperationHandler]:

@@ -13,6 +13,7 @@ from arena.operator.hosting import (
     SubmissionPart,
     Submit,
     Submitted,
+    UploadPart,
 )
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.server.hosting import Hosting
@@ -43,12 +44,17 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
     async def read_version(request: ReadVersion, tell: SendEvent) -> SubmissionPart:
         return SubmissionPart(data=await arena.store.read_slowly(read_content, request.digest, request.offset))
 
+    async def upload_part(request: UploadPart, tell: SendEvent) -> None:
+        hosts().uploads.add(request.upload, request.data)
+
     async def submit(request: Submit, tell: SendEvent) -> Submitted:
-        version = await hosts().submit(request.bot, request.digest, request.content, request.manifest)
+        content = hosts().uploads.take(request.upload)
+        version = await hosts().submit(request.bot, request.digest, content, request.manifest)
         return Submitted(number=version.number, state=version.state, runners=hosts().runner_count)
 
     yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True)
     yield OperationHandler(ReportBotEnded, report_bot_ended)
     yield OperationHandler(ReportCheck, report_check)
     yield OperationHandler(ReadVersion, read_version)
+    yield OperationHandler(UploadPart, upload_part)
     yield OperationHandler(Submit, submit)

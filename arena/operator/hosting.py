@@ -15,6 +15,8 @@ from arena.operator.requests import Request
 
 MAX_SLOTS = 256
 """Maximum number of slots of a runner."""
+MAX_PART_BYTES = 512 * 1024
+"""Maximum bytes of a part of a submission. Larger ones would hold up the server for more than a millisecond or two."""
 
 
 class JoinFleet(Request, frozen=True, tag="join_fleet"):
@@ -87,12 +89,19 @@ class SubmissionPart(Struct, frozen=True, kw_only=True):
     data: bytes
 
 
+class UploadPart(Request, frozen=True, tag="upload_part"):
+    """Keep a part of a submission, behind the parts that came before under the same name of the `upload`."""
+
+    upload: Annotated[str, Meta(min_length=16, max_length=64)]
+    data: Annotated[bytes, Meta(max_length=MAX_PART_BYTES)]
+
+
 class Submit(Request, frozen=True, tag="submit"):
-    """Store a submission as a version of a bot. `content` is a zip, and `manifest` is JSON."""
+    """Store the parts of an upload, which together are a zip, as a version of a bot. `manifest` is JSON."""
 
     bot: str
     digest: Sha256Hex
-    content: bytes
+    upload: str
     manifest: str
 
 

@@ -109,6 +109,7 @@ class RunnerSession:
         task.add_done_callback(self._tasks.discard)
         if bot is not None:
             self._bots[bot] = task
+            task.add_done_callback(lambda task: self._bots.pop(bot) if self._bots.get(bot) is task else None)
 
     async def _run_bot(self, run: RunBot, before: asyncio.Task[None] | None) -> None:
         """Run a bot, after an earlier version of it has ended."""
@@ -121,6 +122,9 @@ class RunnerSession:
             why = await run_hosted_bot(run, program, self._boxes, place, self._client_url, self._logs)
         except Fault as fault:
             why = str(fault)
+        except Exception as exc:
+            log.exception("%s can't be run", run.bot)
+            why = repr(exc)
         finally:
             self._free_places.append(place)
         log.info("%s ended: %s", run.bot, why)

@@ -24,9 +24,11 @@ BUILD_TIMEOUT_S = 120.0
 """Seconds that a build may take."""
 MAX_BUILT_BYTES = 64 * KIB * KIB
 """Maximum bytes of the tar of a built program, with its sources."""
+MAX_BUILT_FILES = 5000
+"""Maximum number of files of a built program."""
 MAX_BUILD_OUTPUT_BYTES = 8 * KIB
 """Maximum bytes of a build's output that are kept: the end."""
-MAX_VERSIONS = 100
+MAX_VERSIONS = 300
 """Maximum number of versions in the cache. The ones that were used longest ago go first."""
 READ_CHUNK_BYTES = 64 * KIB
 """The number of bytes of a build's output that are read at a time."""
@@ -78,7 +80,7 @@ class VersionCache:
 
     async def _make(self, digest: str, place: int) -> BuiltProgram:
         data = await self._read(digest)
-        submission = read_submission(data, game_names(), SubmissionLimits())
+        submission = read_submission(data, game_names(), SubmissionLimits().repacked())
         if submission.digest != digest:
             raise ArenaFault("the arena sent another submission than the one that was asked for")
         part, at = self._folder / f"{digest}.part", self._folder / digest
@@ -166,15 +168,24 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _unpack_tar(data: bytes) -> dict[str, bytes]:
-    """Return the ordinary files in a tar that a box wrote. Others, and paths that lead out of it, are left out."""
+    """Return the ordinary files in a tar that a box wrote. Others, and paths that lead out of it, are left out.
+
+    The tar may say that a file is larger than the tar itself, so the contents are counted too.
+    """
     files: dict[str, bytes] = {}
+    room = MAX_BUILT_BYTES
     try:
         with tarfile.open(fileobj=BytesIO(data), mode="r:") as archive:
             for member in archive:
                 path = PurePosixPath(member.name)
                 opened = archive.extractfile(member) if member.isreg() else None
-                if opened is not None and not path.is_absolute() and ".." not in path.parts:
-                    files[str(path)] = opened.read()
+                if opened is None or path.is_absolute() or ".." in path.parts or "\0" in member.name:
+                    continue
+                files[str(path)] = content = opened.read(room + 1)
+                room -= len(content)
+                if room < 0 or len(files) > MAX_BUILT_FILES:
+                    most = f"{MAX_BUILT_BYTES} bytes, or {MAX_BUILT_FILES} files"
+                    raise BuildFailed(f"the built program has more than {most}: build less")
     except (tarfile.TarError, OSError, ValueError) as exc:
         raise BuildFailed(f"the built program can't be read: {exc}") from exc
     return files

@@ -9,22 +9,50 @@ from collections.abc import Callable
 
 from arena.host.client_registry import ClientRegistry
 from arena.hosting import fleet
+from arena.hosting.submission import SubmissionLimits
 from arena.operator.hosting import CheckVersion, EndBot, Joined, ReportBotEnded, ReportCheck, RunBot
 from arena.server.auth import Tickets
 from arena.store import bot_versions
 from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import BotVersion, HostedVersion
 from machine.event_loop import wait_within
-from protocol.errors import ArenaFault
+from protocol.errors import ArenaFault, UsageFault
 from protocol.names import fold_name
 
 REFRESH_INTERVAL_S = 3.0
 """Seconds between two looks at the store while there are runners, for bots that were renamed, deleted or revoked, and
 for those whose authors run them again."""
+MAX_UPLOADS = 8
+"""Maximum number of submissions that are handed over at a time."""
+MAX_UPLOAD_BYTES = SubmissionLimits().repacked().packed_bytes
+"""Maximum bytes of a submission that the pages pass on."""
 LOST_CHECK_REPORT = "the runners that checked this version were lost: hand it in again, or ask the operator"
 """The report of a version whose check was given up."""
 
 log = logging.getLogger("arena.hosting")
+
+
+class Uploads:
+    """Submissions of which not all parts have come yet. There are few at a time: the oldest goes for a new one."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, bytearray] = {}
+
+    def add(self, upload: str, data: bytes) -> None:
+        """Keep a part. Raise `UsageFault` if the submission is then larger than any that the pages pass on."""
+        found = self._parts.setdefault(upload, bytearray())
+        if len(found) + len(data) > MAX_UPLOAD_BYTES:
+            del self._parts[upload]
+            raise UsageFault(f"a submission of more than {MAX_UPLOAD_BYTES} bytes: hand in less")
+        found += data
+        if len(self._parts) > MAX_UPLOADS:
+            del self._parts[next(iter(self._parts))]
+
+    def take(self, upload: str) -> bytes:
+        """Return a submission, and forget it. Raise `UsageFault` if it is not here."""
+        if upload not in self._parts:
+            raise UsageFault("too many programs were handed in at a time: hand yours in again")
+        return bytes(self._parts.pop(upload))
 
 
 class Hosting:
@@ -34,6 +62,7 @@ class Hosting:
         self._store = store
         self._tickets = tickets
         self._clients = clients
+        self.uploads = Uploads()
         self._fleet = fleet.Fleet()
         self._numbers = itertools.count(1)
         self._tell: dict[int, Callable[[object], None]] = {}
@@ -103,6 +132,8 @@ class Hosting:
                     await self._perform(self._effects.get_nowait())
             except ArenaFault as fault:
                 log.warning("hosted bots wait: %s", fault)
+            except Exception:  # without this task, no bot would run again
+                log.exception("hosted bots wait")
             await wait_within(self._changed.wait(), REFRESH_INTERVAL_S)
 
     def _is_elsewhere(self, hosted: HostedVersion) -> bool:

@@ -13,3 +13,6 @@ class HostingConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     url: str
     token: str
+
+    def __repr__(self) -> str:
+        return f"HostingConfig(url={self.url!r})"

@@ -6,10 +6,14 @@ in the pages' process; the server, to which it is passed on, stores it.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
+import secrets
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from math import ceil
 
@@ -25,7 +29,7 @@ from starlette.types import Scope
 
 from arena.hosting.submission import Submission, SubmissionLimits, read_source_file, read_submission
 from arena.operator.client import connect_to_url
-from arena.operator.hosting import Submit, Submitted
+from arena.operator.hosting import MAX_PART_BYTES, Submit, Submitted, UploadPart
 from arena.store.bot_versions import BotVersion, list_versions
 from arena.store.registry import RegisteredBot, find_registered_bot
 from arena.store.tokens import hash_token
@@ -44,6 +48,10 @@ LIMITS = SubmissionLimits()
 """The limits on a submission."""
 ZIP_ENDING = ".zip"
 """The ending of the name of a file that is a zip with a manifest."""
+MAX_UPLOADS, MAX_UPLOADS_PER_ADDRESS = 8, 4
+"""Maximum numbers of programs that are handed in at a time, by all and by one address: each is held in memory."""
+RETRY_AFTER_S = 5
+"""Seconds after which to hand a program in again that was one too many."""
 MAX_NAME_CHARS = 100
 """Maximum characters of the name of a file that is handed in."""
 NO_HOSTING_MESSAGE = "this arena runs no hosted bots: its operator can turn that on with arena serve --hosting"
@@ -84,6 +92,10 @@ class Submissions:
 
     def __init__(self) -> None:
         self._wrong_tokens = KeyedLimiter(WRONG_TOKEN_BACKOFF)
+        self._uploads: Counter[str] = Counter()
+        """The number of uploads in progress, by address."""
+        self._unpacking = asyncio.Lock()
+        """The lock held while a submission is unpacked, so that only one takes memory for that."""
 
     @property
     def routes(self) -> list[Route]:
@@ -95,19 +107,42 @@ class Submissions:
 
     async def _submit(self, request: Request) -> Response:
         hosting, bot = await self._authorize(request)
-        data = await _read_body(request)
-        submission = await run_in_threadpool(_read, request, data)
         address = visitor_of(request)
-        told = Submit(
-            bot=bot.name,
-            digest=submission.digest,
-            content=submission.pack(),
-            manifest=msgspec.json.encode(submission.manifest).decode(),
-        )
-        async with connect_to_url(hosting.url, hosting.token, f"submission from {address}") as operator:
-            stored = await operator.ask(told, Submitted)
+        with self._upload_place(address):
+            data = await _read_body(request)
+            async with self._unpacking:
+                submission = await run_in_threadpool(_read, request, data)
+                content = await run_in_threadpool(submission.pack)
+            upload = secrets.token_hex(16)
+            told = Submit(
+                bot=bot.name,
+                digest=submission.digest,
+                upload=upload,
+                manifest=msgspec.json.encode(submission.manifest).decode(),
+            )
+            async with connect_to_url(hosting.url, hosting.token, f"submission from {address}") as operator:
+                for at in range(0, len(content), MAX_PART_BYTES):
+                    await operator.ask(UploadPart(upload=upload, data=content[at : at + MAX_PART_BYTES]), object)
+                stored = await operator.ask(told, Submitted)
         log.info("%s was handed in from %s: version %d", bot.name, address, stored.number)
         return _respond(stored, HTTPStatus.ACCEPTED)
+
+    @contextmanager
+    def _upload_place(self, address: str) -> Iterator[None]:
+        """Count an upload of an address within the context. Raise `HTTPException` if there are too many."""
+        if self._uploads[address] >= MAX_UPLOADS_PER_ADDRESS or self._uploads.total() >= MAX_UPLOADS:
+            raise HTTPException(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "too many programs are handed in at a time: try again in a moment",
+                {"Retry-After": str(RETRY_AFTER_S)},
+            )
+        self._uploads[address] += 1
+        try:
+            yield
+        finally:
+            self._uploads[address] -= 1
+            if not self._uploads[address]:
+                del self._uploads[address]
 
     async def _list(self, request: Request) -> Response:
         return _respond(VersionsAnswer(versions=await self._versions(request)))

@@ -27,6 +27,7 @@ from protocol.codec import MSGPACK
 from protocol.display import escape_unprintable
 from protocol.errors import Fault, UsageFault, os_errors_as
 from protocol.messages import Error, Hello, Welcome
+from protocol.submissions import MAX_SUBMISSION_BYTES
 
 POLL_INTERVAL_S = 1.0
 """Seconds between two questions how a check goes."""
@@ -80,6 +81,8 @@ def submit(
         return
     assert what is not None
     file, content = _read(what, game or ())
+    if len(content) > MAX_SUBMISSION_BYTES:
+        raise UsageFault(f"{what} has {len(content)} bytes to hand in: {MAX_SUBMISSION_BYTES} at most")
     games = {"game": list(game)} if game and not file.endswith(".zip") else {}
     version = _hand_in(client, server, bot, secret, file, content, games)
     say(f"{bot}: version {version.number} was handed in; it is {version.state}")
