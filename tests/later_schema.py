@@ -11,7 +11,10 @@ from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.upgrade import MIGRATIONS_FOLDER
 
 FIRST, LATER = SCHEMA_REVISIONS[-1], "9999"
-TO_FIRST_SCHEMA = ("DROP TABLE games", f"UPDATE alembic_version SET version_num = '{SCHEMA_REVISIONS[0]}'")
+TO_FIRST_SCHEMA = (
+    *("DROP TABLE bot_versions", "DROP TABLE games"),
+    f"UPDATE alembic_version SET version_num = '{SCHEMA_REVISIONS[0]}'",
+)
 """The statements that take what later revisions added from a new database."""
 _ADD_NICKNAMES = "op.add_column('bots', sa.Column('nickname', sa.Text()))"
 

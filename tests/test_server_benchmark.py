@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("importable")
 PROGRAM = Path(__file__).parents[1] / "benchmarks" / "server.py"
+
+
+@pytest.fixture
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the program import the modules beside it, as when it is run."""
+    monkeypatch.syspath_prepend(str(PROGRAM.parent))
 
 
 def test_a_commit_that_is_not_there_is_named_in_one_line() -> None:

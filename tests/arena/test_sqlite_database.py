@@ -75,7 +75,7 @@ def test_a_server_and_its_pages_start_without_loading_what_only_some_requests_ne
     urllib.request.urlopen(page, timeout=WITHIN).close()  # the server says where before its pages' process has started
     server.stop(timeout_s=WITHIN)
     loaded = {line.rpartition("|")[2].strip() for line in server.log if line.startswith("import time:")}
-    assert loaded >= {"sqlalchemy", "arena.commands.serve", "uvicorn", "arena.web.pages.docs"}
+    assert loaded >= {"sqlalchemy", "arena.commands.serve", "uvicorn", "arena.web.pages.help"}
     dear = {"aiomqtt", "alembic", "markdown_it", "mpmath", "networkx", "psycopg", "pygments"}
     assert not loaded & {*dear, "sqlalchemy.dialects.postgresql"}
 

@@ -18,7 +18,7 @@ from protocol.games import game_names
 from seasons import finish, result
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-LEVELS = [f"level-{number}" for number in (*range(1, 9), 10)]
+LEVELS = [f"level-{number}" for number in range(1, 11)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -205,7 +205,7 @@ async def test_every_link_of_the_form_leads_somewhere_hidden_or_not(visit: Visit
 async def test_on_a_phone_opponents_can_be_read_above_the_bar_to_play(
     visiting: Visits, house: House, tmp_path: Path, registration: str, readable: int
 ) -> None:
-    names = LEVELS[:8]
+    names = [name for name in LEVELS if name not in ("level-2", "level-3")]  # who are new take a line alone
     async with AsyncExitStack() as stack:
         if registration == "closed":
             register(tmp_path, *names)
