@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,9 +20,15 @@ pytestmark = EVERY_DATABASE
 SEED = bytes(SEED_BYTES)
 
 
-def header_of(arena: Arena, *bots: str) -> Callable[[], tuple[Header, bytes]]:
-    rules = load_game("nim")
-    return lambda: (arena.headers.make("t1-00000", rules, bots, SEED, pool=None, tournament="t1", place=0), SEED)
+def call(served: Any, *bots: str, wait_s: float = 9.0, match: str = "t1-00000", tournament: str = "t1") -> Any:
+    """Have bots called to a match of a tournament; the task in which it is played."""
+    arena: Arena = served.arena
+
+    def made() -> tuple[Header, bytes]:
+        rules = load_game("nim")
+        return arena.headers.make("t1-00000", rules, bots, SEED, pool=None, tournament="t1", place=0), SEED
+
+    return asyncio.create_task(arena.assigned.play(match, tournament, list(bots), made, wait_s))
 
 
 async def test_a_bot_whose_slots_are_all_sought_with_is_called_and_told_that_its_seek_is_over(serve: Any) -> None:
@@ -33,9 +38,7 @@ async def test_a_bot_whose_slots_are_all_sought_with_is_called_and_told_that_its
     await bob.send(type="list")
     while not any("seeks" in bot for bot in (await bob.expect("listing"))["bots"]):
         await bob.send(type="list")
-    played = asyncio.create_task(
-        served.arena.assigned.play("t1-00000", "t1", ["ann", "bob"], header_of(served.arena, "ann", "bob"), 9.0)
-    )
+    played = call(served, "ann", "bob")
     assert (await ann.expect("error"))["ref"] == "waits"
     start = await ann.expect("start")
     assert "seek" not in start
@@ -49,9 +52,7 @@ async def test_a_bot_whose_slots_are_all_sought_with_is_called_and_told_that_its
 async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_lost(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()
-    played = asyncio.create_task(
-        served.arena.assigned.play("t1-00000", "t1", ["ann", "zoe"], header_of(served.arena, "ann", "zoe"), 0.01)
-    )
+    played = call(served, "ann", "zoe", wait_s=0.01)
     await first.expect("turn")
     await asyncio.sleep(0)
     assert not played.done()
@@ -62,17 +63,16 @@ async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_los
 async def test_a_match_called_like_one_that_is_under_way_is_refused(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()
-    calls, made = served.arena.assigned, header_of(served.arena, "ann", "bob")
     with pytest.raises(UsageFault, match=f"^{start['match']} is a match of the ladder: "):
-        await calls.play(start["match"], "t1", ["ann", "bob"], made, 9.0)
+        await call(served, "ann", "bob", match=start["match"])
     await second.send(type="resign", match=start["match"])
-    played = asyncio.create_task(calls.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    played = call(served, "ann", "bob")
     await first.expect("end")
     await first.expect("start")
     with pytest.raises(
         UsageFault, match=r"^t1-00000 is under way for another tournament of these names and this seed, t1: "
     ):
-        await calls.play("t1-00000", "t2", ["ann", "bob"], made, 9.0)
+        await call(served, "ann", "bob", tournament="t2")
     await first.send(type="resign", match="t1-00000")
     assert (await played).result.tournament == "t1"
 
@@ -80,8 +80,7 @@ async def test_a_match_called_like_one_that_is_under_way_is_refused(serve: Any) 
 async def test_a_match_whose_journal_can_not_be_read_is_a_fault_and_leaves_none(serve: Any) -> None:
     served = await serve()
     ann, bob = await served.enter("ann"), await served.enter("bob")
-    made = header_of(served.arena, "ann", "bob")
-    played = asyncio.create_task(served.arena.assigned.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    played = call(served, "ann", "bob")
     start = await ann.expect("start")
     for client in (ann, bob):
         await client.ready(start)
@@ -100,8 +99,7 @@ async def test_a_match_whose_journal_can_not_be_read_is_a_fault_and_leaves_none(
 async def test_after_a_restart_nothing_is_left_of_a_called_match(serve: Any) -> None:
     served = await serve()
     ann, _ = await served.enter("ann"), await served.enter("bob")
-    made = header_of(served.arena, "ann", "bob")
-    played = asyncio.create_task(served.arena.assigned.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    played = call(served, "ann", "bob")
     await ann.expect("start")
     played.cancel()
     await served.restart()
@@ -112,8 +110,7 @@ async def test_after_a_restart_nothing_is_left_of_a_called_match(serve: Any) -> 
 async def test_who_was_not_there_when_it_was_called_may_seek_as_before(serve: Any) -> None:
     served = await serve()
     await served.enter("ann")
-    calls, made = served.arena.assigned, header_of(served.arena, "ann", "zoe")
-    await calls.play("t1-00000", "t1", ["ann", "zoe"], made, 0.0)
+    await call(served, "ann", "zoe", wait_s=0.0)
     zoe = await served.enter("zoe")
     await zoe.send(type="seek", id="s", game="nim")
     await zoe.send(type="unseek", id="s")
@@ -123,11 +120,10 @@ async def test_who_was_not_there_when_it_was_called_may_seek_as_before(serve: An
 async def test_asked_for_again_a_match_that_is_under_way_goes_on(serve: Any) -> None:
     served = await serve()
     ann, bob = await served.enter("ann"), await served.enter("bob")
-    made = header_of(served.arena, "ann", "bob")
-    left = asyncio.create_task(served.arena.assigned.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    left = call(served, "ann", "bob")
     start = await ann.expect("start")
     left.cancel()
-    again = asyncio.create_task(served.arena.assigned.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    again = call(served, "ann", "bob")
     for client in (ann, bob):
         await client.ready(start)
     await bob.send(type="resign", match="t1-00000")

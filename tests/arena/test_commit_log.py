@@ -56,6 +56,20 @@ def played(folder: Path, lines: list[bytes], matches: int = 3) -> dict[str, byte
     return dict.fromkeys(sizes, b"".join(lines))
 
 
+def fail_syncs(patch: pytest.MonkeyPatch, count: int) -> list[int]:
+    """Have so many syncs of journals fail; the files of those that did."""
+    sync, failed = os.fsync, list[int]()
+
+    def fail(file: int) -> None:
+        if os.readlink(f"/proc/self/fd/{file}").endswith(".jsonl") and len(failed) < count:
+            failed.append(file)
+            raise OSError(5, "Input/output error")
+        sync(file)
+
+    patch.setattr(os, "fsync", fail)
+    return failed
+
+
 def kept(folder: Path) -> dict[str, bytes]:
     return {path.stem: path.read_bytes() for path in folder.glob("*.jsonl")}
 
@@ -121,16 +135,9 @@ def test_a_log_that_can_not_be_emptied_is_not_taken_again(
     folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(commit_log, "SEGMENT_BYTES", SEGMENT_BYTES)
-    sync = os.fsync
-
-    def fail(file: int) -> None:
-        if os.readlink(f"/proc/self/fd/{file}").endswith(".jsonl"):
-            raise OSError(5, "Input/output error")
-        sync(file)
-
-    monkeypatch.setattr(os, "fsync", fail)
-    whole = played(folder, lines * 8)
-    monkeypatch.setattr(os, "fsync", sync)
+    with monkeypatch.context() as patch:
+        fail_syncs(patch, 1_000)
+        whole = played(folder, lines * 8)
     assert "can't be synced: Input/output error" in caplog.text
     for match in whole:
         commit_log.journal_path(folder, match).write_bytes(b"")
@@ -157,16 +164,7 @@ def test_a_log_that_could_not_be_emptied_is_when_it_has_grown_by_as_much(
     folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_log, "SEGMENT_BYTES", SEGMENT_BYTES)
-    log, size, failed = CommitLog(folder), 0, []
-    sync = os.fsync
-
-    def fail_once(file: int) -> None:
-        if os.readlink(f"/proc/self/fd/{file}").endswith(".jsonl") and not failed:
-            failed.append(file)
-            raise OSError(5, "Input/output error")
-        sync(file)
-
-    monkeypatch.setattr(os, "fsync", fail_once)
+    log, size, failed = CommitLog(folder), 0, fail_syncs(monkeypatch, 1)
     for line in lines * 16:
         with commit_log.journal_path(folder, "m-1").open("ab") as journal:
             journal.write(line)

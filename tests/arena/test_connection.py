@@ -251,6 +251,15 @@ async def test_a_pong_that_comes_after_the_interval_is_followed_by_a_ping() -> N
     assert len(taken(receiver)) == 1
 
 
+async def check_cut_off(receiver: Receiver) -> None:
+    """See that a connection has ended, and that it is aborted after a second."""
+    assert receiver.wire.has_ended
+    await advance(0.99)
+    assert not receiver.wire.is_aborted
+    await advance(0.01)
+    assert receiver.wire.is_aborted
+
+
 @pytest.mark.parametrize("pong", [b"", b"late"])
 async def test_a_client_that_does_not_answer_a_ping_is_told_and_cut_off(pong: bytes) -> None:
     receiver = await Receiver.opened()
@@ -262,22 +271,14 @@ async def test_a_client_that_does_not_answer_a_ping_is_told_and_cut_off(pong: by
     await advance(0.01)
     reason = b"keepalive ping timeout"
     assert taken(receiver) == [Frame(CLOSE, CloseCode.INTERNAL_ERROR.to_bytes(2) + reason).serialize(mask=False)]
-    assert receiver.wire.has_ended
-    await advance(0.99)
-    assert not receiver.wire.is_aborted
-    await advance(0.01)
-    assert receiver.wire.is_aborted
+    await check_cut_off(receiver)
 
 
 @pytest.mark.parametrize("piece", [closing(1000), written(CLOSE), written(BINARY, b"move", mask=b"")], ids=len)
 async def test_a_client_that_does_not_end_a_connection_that_is_closed_is_cut_off(piece: bytes) -> None:
     receiver = await Receiver.opened()
     await receiver.feed(piece)
-    assert receiver.wire.has_ended
-    await advance(0.99)
-    assert not receiver.wire.is_aborted
-    await advance(0.01)
-    assert receiver.wire.is_aborted
+    await check_cut_off(receiver)
 
 
 async def test_a_frame_that_was_sent_before_the_client_closed_is_written_before_the_end(
@@ -310,9 +311,7 @@ async def test_a_client_that_keeps_a_connection_that_did_not_open_is_cut_off(ref
         assert request is not None
         receiver.connection.respond(request, receiver.connection.protocol.reject(HTTPStatus.FORBIDDEN, "no"))
         assert receiver.wire.written.startswith(b"HTTP/1.1 403 ")
-    assert receiver.wire.has_ended
-    await advance(1)
-    assert receiver.wire.is_aborted
+    await check_cut_off(receiver)
 
 
 async def test_a_connection_that_is_lost_has_neither_request_nor_messages() -> None:

@@ -234,7 +234,7 @@ def test_a_board_is_searched_by_a_part_of_the_name(store: Store, reader: Reader)
 
 
 def test_a_history_is_thinned_but_keeps_its_ends(store: Store, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    most = 20
+    most = 40
     monkeypatch.setattr(leaderboards, "MAX_HISTORY_POINTS", most)
     count = 3 * most + 7
     finish(store, *(result(f"m{number}") for number in range(count)))

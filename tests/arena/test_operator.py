@@ -33,6 +33,7 @@ from arena.operator.requests import MAX_REQUEST_BYTES, OperationHandler, Request
 from arena.operator.status import ServerStatus, StatusRequest
 from arena.runs.play_request import PlayReply, PlayRequest
 from arena.store.annulment import AnnulmentOutcome
+from arena.store.database import Database
 from arena.store.database_url import open_database_url
 from certificates import make
 from commands import REPOSITORY
@@ -268,37 +269,38 @@ async def test_the_channel_of_a_server_with_tls_needs_no_certificate(tmp_path: P
         assert found.public == "wss://arena.example.org", "the name of the certificate"
 
 
+async def look_into(folder: Path, database: Database | None = None) -> None:
+    """Connect to the server of a folder, and leave."""
+    async with connect_to_folder(folder, database):
+        pass
+
+
 async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
     nowhere = f"^no server runs on {tmp_path}: start `arena serve --data {tmp_path}` first$"
     with pytest.raises(NoServer, match=nowhere):
-        async with connect_to_folder(tmp_path):
-            pass
+        await look_into(tmp_path)
     async with hosting(tmp_path):
         right = credentials.read_credentials(tmp_path)
         assert right is not None
         with pytest.raises(NoServer, match=f"^no server runs on {tmp_path}, but"):  # it has another database open
-            async with connect_to_folder(tmp_path, open_database_url(tmp_path / "other.db")):
-                pass
+            await look_into(tmp_path, open_database_url(tmp_path / "other.db"))
         credentials.write_credentials(tmp_path, "wrong", right.url, open_database_url(tmp_path / "arena.db"))
         with pytest.raises(
             TokenRefused, match=f"^the server on {tmp_path} refuses the operator's token: the operator's"
         ):
-            async with connect_to_folder(tmp_path):
-                pass
+            await look_into(tmp_path)
         credentials.write_credentials(tmp_path, right.token, right.url, open_database_url(tmp_path / "arena.db"))
     came: list[object] = []
     stranger = await asyncio.start_server(
         lambda reader, writer: came.append(writer), "127.0.0.1", urlsplit(right.url).port
     )
     with pytest.raises(NoServer, match=nowhere):
-        async with connect_to_folder(tmp_path):
-            pass
+        await look_into(tmp_path)
     stranger.close()
     assert came == [], "who listens where a server was does not see its token"
     (tmp_path / "operator.json").write_text("{")
     with pytest.raises(ArenaFault, match="has no valid operator's token: remove it, and restart the server"):
-        async with connect_to_folder(tmp_path):
-            pass
+        await look_into(tmp_path)
 
 
 async def test_who_listens_where_a_server_was_does_not_see_its_token(tmp_path: Path) -> None:
