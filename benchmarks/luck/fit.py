@@ -55,19 +55,19 @@ def play_pairs(pairs: Sequence[GamePair]) -> list[tuple[ChanceEvents, ...]]:
     return [tuple(map(_chance_events, play_pair(pair))) for pair in pairs]
 
 
-def _chance_events(walked: PlayedGame) -> ChanceEvents:
+def _chance_events(played: PlayedGame) -> ChanceEvents:
     before, luck = [], []
-    for state, move, after in walked.plies:
-        outcomes = walked.rules.outcomes(state, move)
+    for state, move, after in played.plies:
+        outcomes = played.rules.outcomes(state, move)
         if len(outcomes) > 1:
-            survey = PositionSums(walked.rules, state)
+            survey = PositionSums(played.rules, state)
             mover = 1.0 if state.seat == 0 else -1.0
             before.append([*survey.seat_difference(), mover, mover * getattr(state, "attacks_left", 0)])
             seat_difference = [survey.seat_difference_after(come.owner, come.troops) for _, come in outcomes]
             weights = [(come == after) - float(chance) for chance, come in outcomes]
             luck.append(np.array(weights) @ np.array(seat_difference))
     return ChanceEvents(
-        walked.score, np.array(before).reshape(-1, FEATURE_COUNT + 2), np.array(luck).reshape(-1, FEATURE_COUNT)
+        played.score, np.array(before).reshape(-1, FEATURE_COUNT + 2), np.array(luck).reshape(-1, FEATURE_COUNT)
     )
 
 
