@@ -171,14 +171,8 @@ class Client(ClientBase):
         if self._worker_threads.unfinished_work:
             for work in self._worker_threads.unfinished_work:
                 if isinstance(work, Choose) and code != INTERRUPTED_EXIT_CODE:
-                    self._perform(
-                        [
-                            PrintLine(
-                                f"{self._bot.name}: had no move yet{format_place(work.turn)} when it left",
-                                is_error=True,
-                            )
-                        ]
-                    )
+                    line = f"{self._bot.name}: had no move yet{format_place(work.turn)} when it left"
+                    self._perform([PrintLine(line, is_error=True)])
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)  # with a thread blocked on standard input, an orderly exit makes the interpreter abort

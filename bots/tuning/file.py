@@ -22,6 +22,7 @@ from bots.tuning.genetic import FITNESS_DECIMALS, WEIGHT_DECIMALS, Gene, Generat
 from bots.tuning.presets import read_preset
 from bots.tuning.selfplay import FEATURES_EVALUATION, SCORE_DECIMALS, Setup
 from bots.tuning.tuning import RunningGeneration, Tuning, check_tuning, drop_nulls, format_command, format_config
+from bots.tuning.weights import COUNT_WORDS
 from machine.arguments import read_file
 from machine.atomic_write import file_lock, replacing_file
 from protocol.config_values import FileTable
@@ -44,10 +45,6 @@ _FITNESS_RANGES: Mapping[str, tuple[float, float]] = {"results": (0, 1), "adjust
 may the mean of several."""
 _SCORES_BY_CHARACTER = {character: score for score, character in _SCORE_CHARACTERS.items()}
 """The score that each character of `_SCORE_CHARACTERS` stands for, by character."""
-
-
-_COUNT_WORDS = {4: "four", 6: "six"}
-"""The English word for a number of weights, by the number, for error messages."""
 
 
 class TuningNotSaved(ArenaFault):
@@ -293,7 +290,7 @@ def _read_row(line: str, method: Method, what: str, count: int, more: int) -> tu
     if len(row) != count + more or not sound or not all(low <= share <= high for share in fitness):
         also = f" and a fitness from {low:g} to {high:g}" if more else ""
         raise UsageFault(
-            f"{what} is {short_repr(line)}: {_COUNT_WORDS.get(count, count)} weights from 0 to {method.highest:g}{also}"
+            f"{what} is {short_repr(line)}: {COUNT_WORDS.get(count, count)} weights from 0 to {method.highest:g}{also}"
         )
     return row
 

@@ -18,7 +18,7 @@ from protocol.games.spec import EvaluationSpec
 
 _EQUAL_NAME = "equal"
 """The name of the set of default weights."""
-_COUNT_WORDS = {4: "four", 6: "six"}
+COUNT_WORDS = {4: "four", 6: "six"}
 """The English word for a number of weights, by the number, for error messages."""
 
 
@@ -60,9 +60,9 @@ def _describe_weights() -> str:
     names = {
         len(default_weights(game, name)): name for game in weighted_games() for name in _weighted_evaluations(game)
     }
-    others = "".join(f" (or {_COUNT_WORDS[n]} from 0 to {most:g} for {names[n]})" for n, most in bounded)
+    others = "".join(f" (or {COUNT_WORDS[n]} from 0 to {most:g} for {names[n]})" for n, most in bounded)
     example = ",".join("1" * count)
-    return f"{_COUNT_WORDS[count]} numbers of 0 or more{others}, not all 0, like {example}"
+    return f"{COUNT_WORDS[count]} numbers of 0 or more{others}, not all 0, like {example}"
 
 
 def _weighted_evaluations(game: str) -> Mapping[str, EvaluationSpec]:

@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 
 import games.risk
 from bots.commands.trial import Side, play_trial, read_setup, read_side, summarize_games
+from bots.tuning.presets import tuning_presets
 from bots.tuning.selfplay import ScoreAndLuck, TuningGame, play_with_luck
 from commands import at_terminal, call, ends, started
 from games.risk.search.settings import CampaignSettings
@@ -112,6 +113,7 @@ def test_a_side_has_weights_and_settings_of_its_own() -> None:
     assert side.weights == (1.0, 2.0, 3.0, 4.0)
     assert side.setup == setup._replace(depth=None, nodes=500, settings=CampaignSettings("sure", "turns", "rule"))
     assert read_side(setup, "1/2/3/4").setup == setup
+    assert read_setup("risk-duel", "quick", [], []) == tuning_presets()["quick"]["risk-duel"].setup
 
 
 def test_the_file_of_a_tuning_is_a_side() -> None:
@@ -153,6 +155,7 @@ def test_long_names_and_configs_are_broken_over_lines(tmp_path: Path) -> None:
     assert max(map(len, done.out.splitlines())) <= 80
     assert f"@{file}:{setting}" in done.out.replace("\n" + " " * 11, "")
     assert "draft=greedy" in done.out
+    assert "adjusted" not in done.out, "one start says nothing of luck"
     assert done.out.endswith(f"\nseed       {'s' * 64}\n")
 
 
