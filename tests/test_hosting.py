@@ -39,6 +39,8 @@ from web_client import Answer, answer
 MINE = "from bots import Bot, run\n\n\nclass Mine(Bot):\n    def choose(self, turn):\n        return turn.legal[0]\n"
 
 
+LARGE = b"#" + Random(1).randbytes(2_000_000)
+"""Two megabytes that can't be packed any tighter."""
 PART = SubmissionPart
 """The type of the answer to `ReadVersion`."""
 
@@ -90,9 +92,9 @@ def program(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """A program with two megabytes that can't be packed any tighter."""
+    """A program that consists of `LARGE`."""
     file = tmp_path / "large.sh"
-    file.write_bytes(b"#" + Random(1).randbytes(2_000_000))
+    file.write_bytes(LARGE)
     return file
 
 
@@ -165,7 +167,7 @@ async def test_a_large_program_is_handed_over_in_parts(tmp_path: Path, large: Pa
                 parts.append(part)
     found = read_submission(b"".join(parts), ["nim"], SubmissionLimits())
     assert len(parts) > 3
-    assert found.files[large.name] == large.read_bytes()
+    assert found.files[large.name] == LARGE
     assert found.digest == check.digest
 
 
