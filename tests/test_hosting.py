@@ -8,11 +8,13 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
+from arena.hosting.submission import SubmissionLimits, read_submission
 from arena.operator.client import OperatorConnection, connect_to_folder
 from arena.operator.hosting import (
     CheckVersion,
@@ -35,6 +37,12 @@ from timeouts import WITHIN
 from web_client import Answer, answer
 
 MINE = "from bots import Bot, run\n\n\nclass Mine(Bot):\n    def choose(self, turn):\n        return turn.legal[0]\n"
+
+
+LARGE = b"#" + Random(1).randbytes(2_000_000)
+"""Two megabytes that can't be packed any tighter."""
+PART = SubmissionPart
+"""The type of the answer to `ReadVersion`."""
 
 
 class Runner:
@@ -79,6 +87,14 @@ async def joined(arena: RunningArena, slots: int = 4) -> AsyncIterator[Runner]:
 def program(tmp_path: Path) -> Path:
     file = tmp_path / "mine.py"
     file.write_text(MINE)
+    return file
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A program that consists of `LARGE`."""
+    file = tmp_path / "large.sh"
+    file.write_bytes(LARGE)
     return file
 
 
@@ -138,6 +154,21 @@ async def test_a_program_is_checked_then_run_by_a_ticket_and_replaced_by_the_nex
                 assert replaced.ticket != run.ticket
             page = await asyncio.to_thread(answer, f"{await arena.page()}/bots/mine")
             assert "Hosted by the arena, version 2" in page.text
+
+
+async def test_a_large_program_is_handed_over_in_parts(tmp_path: Path, large: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        done = await submit(arena, str(large), "--game", "nim")
+        assert (done.code, done.err) == (0, "")
+        async with joined(arena) as runner:
+            check = await runner.next(CheckVersion)
+            parts = [b""]
+            while part := (await runner.ask(ReadVersion(digest=check.digest, offset=sum(map(len, parts))), PART)).data:
+                parts.append(part)
+    found = read_submission(b"".join(parts), ["nim"], SubmissionLimits())
+    assert len(parts) > 3
+    assert found.files[large.name] == LARGE
+    assert found.digest == check.digest
 
 
 async def test_a_bot_moves_to_another_runner_with_a_new_ticket_and_the_old_one_opens_nothing(
