@@ -32,7 +32,8 @@ SHARED_KEYS = re.compile(
 """Keys of configs and states, and presets, that code for all games uses, too, in the same or another meaning."""
 OTHER_USES = re.compile(
     # other meanings: to hand over or in, a hand that a solver solves, tables that are cards on a phone, bot settings
-    r"hand over|hands? (?:\w+ ){0,2}in\b|hand the|shake hands|hand solving|hand iteration|card games|a defect of|^battles$|"
+    r"hand over|hands? (?:\w+ ){0,2}in\b|hand the|shake hands|hand solving|hand iteration|card games|a defect of|"
+    r"^battles$|"
     r"""(?:class="|\.|const |function |map\(|[( ])cards?[ .("),:]|"""
     # examples
     r"heaps=3,5,7|such as chips|always-(?:cooperate|defect)",
