@@ -551,6 +551,10 @@ def test_an_unknown_match_is_refused_in_one_line(played: Path, words: tuple[str,
     assert_refused(done, 2, f"there is no match 'nothing' in sqlite:///{played}/arena.db: `arena matches` lists those")
 
 
+def test_what_has_a_slash_is_a_file_and_no_match() -> None:
+    assert_refused(call("arena", "replay", "show", "nothing/m1"), 1, "nothing/m1 can't be read: No such file")
+
+
 @pytest.mark.parametrize(
     ("to", "code", "says"),
     [
