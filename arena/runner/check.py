@@ -125,7 +125,8 @@ def _judge(bot: str, game: str, report: MatchReport, output: str) -> CheckOutcom
     number = next(number for number, seat in enumerate(result.seats) if seat.bot == bot)
     seat = result.seats[number]
     passed = seat.reason not in FORFEITS and result.plies > 0
-    what = "won" if seat.rank == 0 else "lost or drew"
+    is_shared = [one.rank for one in result.seats].count(seat.rank) > 1
+    what = "lost" if seat.rank > 1 else "drew" if is_shared else "won"
     if passed:
         return CheckOutcome(True, f"{game}: ok, {what} against {OPPONENT} in {result.plies} plies")
     lines = [f"{game}: failed after {result.plies} plies: {_ADVICE.get(seat.reason, seat.reason)}"]

@@ -77,19 +77,21 @@ async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
     assert "broken" not in board
 
 
-def _played(reason: str, plies: int, **more: Any) -> MatchReport:
-    """The report of a match that `mine` ended for this reason."""
-    seats = [SimpleNamespace(bot="random", reason="win", rank=0), SimpleNamespace(bot="mine", reason=reason, rank=1)]
+def _played(reason: str, plies: int, ranks: tuple[int, int] = (1, 2), **more: Any) -> MatchReport:
+    """The report of a match that `mine` ended for this reason. The ranks are those of `random` and `mine`."""
+    bots = (("random", "win"), ("mine", reason))
+    seats = [SimpleNamespace(bot=bot, reason=why, rank=rank) for (bot, why), rank in zip(bots, ranks, strict=True)]
     closed = SimpleNamespace(result=SimpleNamespace(seats=seats, plies=plies))
     return MatchReport(closed, **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("reason", ["win", "resigned"])
-def test_a_program_that_loses_by_the_rules_passes_its_check(reason: str) -> None:
-    assert _judge("mine", "nim", _played(reason, 8), "noise") == (
-        True,
-        "nim: ok, lost or drew against random in 8 plies",
-    )
+@pytest.mark.parametrize(
+    ("reason", "ranks", "what"),
+    [("win", (2, 1), "won"), ("win", (1, 2), "lost"), ("resigned", (1, 2), "lost"), ("draw", (1, 1), "drew")],
+)
+def test_a_program_that_keeps_the_rules_passes_its_check(reason: str, ranks: tuple[int, int], what: str) -> None:
+    played = _played(reason, 8, ranks)
+    assert _judge("mine", "nim", played, "noise") == (True, f"nim: ok, {what} against random in 8 plies")
 
 
 @pytest.mark.parametrize(
