@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from arena.lobby.lobby import DRAIN_CANCELLED_MESSAGE, DRAINING_MESSAGE
 from arena.operations.draining import DrainReply, DrainRequest
 from arena.operator.status import StatusRequest
+from arena.server.nodes import SingleNode
 from commands import call
 from processes import serving
 from protocol.errors import ArenaFault
@@ -71,6 +73,16 @@ async def test_after_a_time_it_stops_whatever_is_under_way(serve: Any) -> None:
     await served.perform(DrainRequest(within_s=0))
     await asyncio.wait_for(over.wait(), WITHIN)
     assert len(served.arena.host.clients.runners) == 1
+
+
+async def test_a_node_that_the_operator_drains_pairs_nobody(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SingleNode, "is_draining", True)
+    ticks = asyncio.Queue[bytes]()
+    log = Mock(write=lambda line: ticks.put_nowait(line) if b'"Tick"' in line else None)
+    served = await serve(lobby_log=log)
+    for name in ("ann", "bob"):
+        await (await served.enter(name)).send(type="seek", id="s1", game="nim")
+    assert b'"is_paused":true' in await asyncio.wait_for(ticks.get(), WITHIN)
 
 
 async def test_a_server_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
