@@ -31,8 +31,8 @@ def fetch(
     proxies: bool = True,
     body: bytes | None = None,
 ) -> HttpAnswer:
-    """Fetch a URL, or post a `body` to it. Raise `OSError` or `HTTPException` if that fails (`TimeoutError` after
-    `timeout_s`), `ValueError` if the URL is invalid.
+    """Fetch a URL, or post a `body` to it. Redirects are followed, except those of a body. Raise `OSError` or
+    `HTTPException` if that fails (`TimeoutError` after `timeout_s`), `ValueError` if the URL is invalid.
 
     A timer enforces `timeout_s`, because a peer that sends single bytes could keep every read within its own timeout
     for ever.
@@ -43,6 +43,8 @@ def fetch(
     timer.daemon = True
     timer.start()
     handlers: list[urllib.request.BaseHandler] = [_Handler(connections)]
+    if body is not None:
+        handlers.append(_NoRedirects())
     if not proxies:
         handlers.append(urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url, body, dict(headers))  # noqa: S310 - handlers for other schemes find no use
@@ -63,6 +65,13 @@ def fetch(
     if connections.is_shut_down:
         raise TimeoutError(errno.ETIMEDOUT, f"the answer was not complete within {timeout_s:g} s")
     return fetched
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Lets a redirect be the answer: urllib would send no body to the other address, but the headers with a token."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
 
 
 class _Connections:

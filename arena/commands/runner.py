@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from pathlib import Path
 
 from arena.operator.credentials import read_or_make_token
@@ -49,13 +49,13 @@ def runner(url: str, client_url: str | None, slots: int, memory_mib: int, folder
         event_loop.run(_run(url, token, slots, boxes, place, client_url or url))
 
 
-def find_token(file: Path | None, environ: Mapping[str, str] = os.environ) -> str:
+def find_token(file: Path | None, environ: MutableMapping[str, str] = os.environ) -> str:
     """Return the operator's token: from the file, else from the variable `OPERATOR_TOKEN_VARIABLE`, else as a line from
     the file descriptor that `TOKEN_FD_VARIABLE` names. Raise `UsageFault` if there is none.
     """
     if file is not None:
         return read_or_make_token(file.parent, file)
-    if token := environ.get(OPERATOR_TOKEN_VARIABLE):
+    if token := environ.pop(OPERATOR_TOKEN_VARIABLE, ""):  # what this process starts does not get it
         return token
     if descriptor := environ.get(bot_launch.TOKEN_FD_VARIABLE):
         with open(int(descriptor), "rb", buffering=0, closefd=False) as handed:

@@ -16,6 +16,8 @@ from protocol.field_errors import field_error
 
 MANIFEST_FILE = "bot.toml"
 """The path of the manifest in a submission."""
+MAX_MANIFEST_BYTES = 16 * 1024
+"""Maximum bytes of a manifest. To parse one takes time that grows with the square of its size."""
 MAX_GAMES = 8
 """Maximum number of games of a hosted bot."""
 MAX_COMMAND_WORDS, MAX_WORD_CHARS = 32, 256
@@ -52,6 +54,9 @@ def read_manifest(files: Mapping[str, bytes], games: Collection[str]) -> Manifes
             f'there is no {MANIFEST_FILE}: add one beside the program, with a line like language = "python" and '
             f"a line like games = {json.dumps(sorted(games)[:1])}"
         )
+    size = len(files[MANIFEST_FILE])
+    if size > MAX_MANIFEST_BYTES:
+        raise UsageFault(f"{MANIFEST_FILE} has {size} bytes: at most {MAX_MANIFEST_BYTES}")
     try:
         fields = tomllib.loads(files[MANIFEST_FILE].decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as exc:
@@ -75,6 +80,8 @@ def _resolve(declaration: _Declaration, files: Mapping[str, bytes], games: Colle
     for field, words in (("command", declaration.command), ("build", declaration.build)):
         if words is not None:
             _check_words(field, words)
+    if declaration.language is not None:
+        ending_of(declaration.language)  # refuses an unknown one
     if declaration.command is not None:
         return Manifest(
             games=chosen,

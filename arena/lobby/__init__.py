@@ -1,12 +1,11 @@
 """The lobby: which bots wait for matches, and who plays whom. It is pure, like the referee: events in, effects out.
 
-- lobby.py receives events (events.py) and returns effects (effects.py). The table at its end says what
-  handles each event.
+- lobby.py receives events (events.py) and returns effects (effects.py). The table at its end says what handles each
+  event.
 - policy.py has the limits and delays. seek_checks.py refuses seeks by their fields, lobby.py those of bots that may not
   seek now, because of slots, nodes, quotas or suspensions.
-- pairing.py pairs active seeks in rounds of small steps. seeks.py has the index of active
-  seeks, without ratings. ladder_pairing.py chooses the matches
-  that tell most about ratings.
+- pairing.py pairs active seeks in rounds of small steps. seeks.py has the index of active seeks, without ratings.
+  ladder_pairing.py chooses the matches that tell most about ratings.
 - roster.py knows who is connected and who plays, and how many matches may start for a bot. suspensions.py suspends bots
   that miss matches; machine/keyed_limiter.py doubles their pauses.
 - assignments.py has the matches that the operator assigns, while they wait for their bots.

@@ -15,7 +15,8 @@ from arena.processes.bot_commands import parse_reference_spec, reference_command
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
 from arena.runner.hosted_bot import client_command
-from arena.runner.version_cache import BuildFailed, BuiltProgram, VersionCache
+from arena.runner.unpack import BuildFailed
+from arena.runner.version_cache import BuiltProgram, VersionCache
 from arena.runs.contestants import Contestant
 from arena.runs.job import MatchJob, MatchReport
 from arena.runs.match_host import TournamentHost

@@ -77,8 +77,10 @@ class RunnerSession:
         self._logs = folder / "logs"
         self._versions = VersionCache(folder / "versions", boxes, self._read_version)
         self._runner = 0
-        self._free_places = list(range(slots))
+        self._free_places = asyncio.Queue[int]()
         """The places of the users that no bot runs as. The user of checks has the last place."""
+        for place in range(slots):
+            self._free_places.put_nowait(place)
         self._check_place = slots
         self._bots: dict[str, asyncio.Task[None]] = {}
         """The bots that run, by folded name."""
@@ -112,21 +114,22 @@ class RunnerSession:
             task.add_done_callback(lambda task: self._bots.pop(bot) if self._bots.get(bot) is task else None)
 
     async def _run_bot(self, run: RunBot, before: asyncio.Task[None] | None) -> None:
-        """Run a bot, after an earlier version of it has ended."""
+        """Run a bot, after an earlier version of it has ended, and another bot if this takes its place."""
         if before is not None:
             await asyncio.wait((before,))
-        place = self._free_places.pop()
+        place = await self._free_places.get()
         try:
-            log.info("runs %s, version %d", run.bot, run.number)
-            program = await self._versions.get(run.digest, place)
-            why = await run_hosted_bot(run, program, self._boxes, place, self._client_url, self._logs)
+            with self._versions.using(run.digest):
+                log.info("runs %s, version %d", run.bot, run.number)
+                program = await self._versions.get(run.digest, place)
+                why = await run_hosted_bot(run, program, self._boxes, place, self._client_url, self._logs)
         except Fault as fault:
             why = str(fault)
         except Exception as exc:
             log.exception("%s can't be run", run.bot)
             why = repr(exc)
         finally:
-            self._free_places.append(place)
+            self._free_places.put_nowait(place)
         log.info("%s ended: %s", run.bot, why)
         with contextlib.suppress(Fault):
             await self._connection.ask(ReportBotEnded(runner=self._runner, bot=run.bot, why=why), object)
@@ -134,7 +137,8 @@ class RunnerSession:
     async def _check(self, check: CheckVersion) -> None:
         log.info("checks %s, version %d", check.bot, check.number)
         try:
-            passed, report = await check_version(check, self._versions, self._boxes, self._check_place)
+            with self._versions.using(check.digest):
+                passed, report = await check_version(check, self._versions, self._boxes, self._check_place)
         except Exception as exc:
             log.exception("the check of %s, version %d failed", check.bot, check.number)
             passed, report = False, f"the check could not be made: {exc!r}"

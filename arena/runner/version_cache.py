@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
-import tarfile
-from collections.abc import Awaitable, Callable, Mapping
-from io import BytesIO
-from pathlib import Path, PurePosixPath
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -16,16 +17,15 @@ from msgspec import Struct
 from arena.hosting.manifest import Manifest
 from arena.hosting.submission import KIB, SubmissionLimits, read_submission
 from arena.runner.box import Boxes
+from arena.runner.unpack import MAX_BUILT_BYTES, BuildFailed, write_files
 from machine.subprocesses import describe_exit
-from protocol.errors import ArenaFault, UsageFault, os_errors_as
+from protocol.errors import ArenaFault, os_errors_as
 from protocol.games import game_names
 
 BUILD_TIMEOUT_S = 120.0
 """Seconds that a build may take."""
-MAX_BUILT_BYTES = 64 * KIB * KIB
-"""Maximum bytes of the tar of a built program, with its sources."""
-MAX_BUILT_FILES = 5000
-"""Maximum number of files of a built program."""
+MAX_UNPACK_MEMORY_BYTES, MAX_UNPACK_CPU_S = 1024 * KIB * KIB, 30
+"""Limits on the memory and the processor time of the process that unpacks what a build has left."""
 MAX_BUILD_OUTPUT_BYTES = 8 * KIB
 """Maximum bytes of a build's output that are kept: the end."""
 MAX_VERSIONS = 300
@@ -34,10 +34,6 @@ READ_CHUNK_BYTES = 64 * KIB
 """The number of bytes of a build's output that are read at a time."""
 _INFO_FILE, _PROGRAM_FOLDER = "program.json", "program"
 """The file about a cached version, and the folder of the program, in the folder that is named after the digest."""
-
-
-class BuildFailed(UsageFault):
-    """Raised if a program can't be built, with the end of the build's output."""
 
 
 class BuiltProgram(Struct, frozen=True, kw_only=True):
@@ -61,8 +57,19 @@ class VersionCache:
         self._boxes = boxes
         self._read = read
         self._locks: dict[str, asyncio.Lock] = {}
+        self._users: Counter[str] = Counter()
+        """The number of bots and checks that use a version, by its digest."""
         with os_errors_as(ArenaFault, f"the folder of the runner {folder} can't be made"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    @contextlib.contextmanager
+    def using(self, digest: str) -> Iterator[None]:
+        """Keep a version in the cache within the context, in which its program runs."""
+        self._users[digest] += 1
+        try:
+            yield
+        finally:
+            self._users[digest] -= 1
 
     async def get(self, digest: str, place: int) -> BuiltProgram:
         """Return the program with this digest, which is fetched and built if it is not here. It is built as the user at
@@ -80,7 +87,7 @@ class VersionCache:
 
     async def _make(self, digest: str, place: int) -> BuiltProgram:
         data = await self._read(digest)
-        submission = read_submission(data, game_names(), SubmissionLimits().repacked())
+        submission = await asyncio.to_thread(read_submission, data, game_names(), SubmissionLimits().repacked())
         if submission.digest != digest:
             raise ArenaFault("the arena sent another submission than the one that was asked for")
         part, at = self._folder / f"{digest}.part", self._folder / digest
@@ -89,11 +96,11 @@ class VersionCache:
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir()
             try:
-                _write_files(part / _PROGRAM_FOLDER, submission.files)
+                write_files(part / _PROGRAM_FOLDER, submission.files)
                 if submission.manifest.build:
                     built, output = await self._build(part / _PROGRAM_FOLDER, submission.manifest, place)
                     shutil.rmtree(part / _PROGRAM_FOLDER)
-                    _write_files(part / _PROGRAM_FOLDER, _unpack_tar(built))
+                    await _unpack(built, part / _PROGRAM_FOLDER)
                 info = _Info(manifest=submission.manifest, build_output=output)
                 (part / _INFO_FILE).write_bytes(msgspec.json.encode(info))
                 shutil.rmtree(at, ignore_errors=True)
@@ -110,6 +117,8 @@ class VersionCache:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            env={"PATH": os.environ.get("PATH", os.defpath)},  # the box may see the environment of bwrap
+            start_new_session=True,
         )
         assert process.stdout is not None
         assert process.stderr is not None
@@ -134,7 +143,22 @@ class VersionCache:
     def _make_room(self) -> None:
         kept = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in kept[MAX_VERSIONS:]:
-            shutil.rmtree(path, ignore_errors=True)
+            if not self._users[path.name]:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+async def _unpack(built: bytes, folder: Path) -> None:
+    """Unpack a tar into a new folder. Raise `BuildFailed` if it is refused."""
+    process = await asyncio.create_subprocess_exec(
+        *("prlimit", f"--as={MAX_UNPACK_MEMORY_BYTES}", f"--cpu={MAX_UNPACK_CPU_S}"),
+        *(sys.executable, "-P", "-m", "arena.runner.unpack", str(folder)),
+        stdin=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await process.communicate(built)
+    if process.returncode:
+        last = said.decode(errors="replace").strip().rpartition("\n")[2]
+        raise BuildFailed(last if process.returncode == 1 else "the built program takes too much to unpack: build less")
 
 
 async def _read_within(stream: asyncio.StreamReader, max_bytes: int) -> bytes:
@@ -154,38 +178,3 @@ async def _read_end(stream: asyncio.StreamReader, max_bytes: int) -> bytes:
         found += chunk
         del found[:-max_bytes]
     return bytes(found)
-
-
-def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a new folder, such that every user can read and execute them."""
-    folder.mkdir()
-    for path, content in files.items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-    for one in (folder, *folder.rglob("*")):
-        one.chmod(0o755)  # whatever the umask
-
-
-def _unpack_tar(data: bytes) -> dict[str, bytes]:
-    """Return the ordinary files in a tar that a box wrote. Others, and paths that lead out of it, are left out.
-
-    The tar may say that a file is larger than the tar itself, so the contents are counted too.
-    """
-    files: dict[str, bytes] = {}
-    room = MAX_BUILT_BYTES
-    try:
-        with tarfile.open(fileobj=BytesIO(data), mode="r:") as archive:
-            for member in archive:
-                path = PurePosixPath(member.name)
-                opened = archive.extractfile(member) if member.isreg() else None
-                if opened is None or path.is_absolute() or ".." in path.parts or "\0" in member.name:
-                    continue
-                files[str(path)] = content = opened.read(room + 1)
-                room -= len(content)
-                if room < 0 or len(files) > MAX_BUILT_FILES:
-                    most = f"{MAX_BUILT_BYTES} bytes, or {MAX_BUILT_FILES} files"
-                    raise BuildFailed(f"the built program has more than {most}: build less")
-    except (tarfile.TarError, OSError, ValueError) as exc:
-        raise BuildFailed(f"the built program can't be read: {exc}") from exc
-    return files

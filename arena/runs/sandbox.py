@@ -248,7 +248,13 @@ def closed_box_command(
     bound = _outermost_paths(
         {*_existing_paths(Path("/etc"), _VISIBLE_ETC_PATHS), *_program_folders(sys.executable), *_arena_folders()}
     )
-    words = ["bwrap", *_namespace_options(), *_BWRAP_ISOLATION_OPTIONS, "--proc", "/proc", "--dev", "/dev"]
+    words = [
+        "bwrap",
+        *_namespace_options(),
+        *_BWRAP_ISOLATION_OPTIONS,
+        "--new-session",
+    ]  # no terminal of the operator's
+    words += ["--proc", "/proc", "--dev", "/dev"]
     for place in ("/dev/shm", _SANDBOX_SCRATCH_FOLDER, *scratch):  # noqa: S108 - inside the box
         words += _scratch_options(place)
     words += _system_options()

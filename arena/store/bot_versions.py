@@ -20,7 +20,7 @@ WAITING, CHECKING, PASSED, FAILED = "waiting", "checking", "passed", "failed"
 MAX_REPORT_CHARS = 16_384
 """Maximum characters of the report of a check. Of a longer one, the end is kept."""
 MAX_VERSIONS = 20
-"""Maximum number of versions of a bot that are kept. Older ones go, but never the active one."""
+"""Number of versions of a bot that are kept for longer than a day. Older ones go, but never the active one."""
 MAX_PER_DAY = 50
 """Maximum number of versions of a bot that may be handed in within 24 hours."""
 READ_CHUNK_BYTES = 512 * 1024
@@ -32,11 +32,11 @@ _OF_BOT = "bot = (SELECT id FROM bots WHERE key = :key)"
 _ACTIVE = f"""id = coalesce((SELECT other.id FROM bot_versions AS other WHERE other.bot = bot_versions.bot
     AND other.state = '{PASSED}' ORDER BY other.active_since DESC, other.id DESC LIMIT 1), 0)"""
 """The SQL condition for the active version of each bot."""
-_DELETE_OLD = f"""DELETE FROM bot_versions WHERE bot = :bot AND state NOT IN ('{WAITING}', '{CHECKING}')
-AND NOT {_ACTIVE} AND id NOT IN (
+_DELETE_OLD = f"""DELETE FROM bot_versions WHERE bot = :bot AND submitted <= :since
+AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND id NOT IN (
     SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT {MAX_VERSIONS}
 )"""
-"""The statement that deletes the versions of a bot beyond `MAX_VERSIONS`."""
+"""The statement that deletes the versions of a bot beyond `MAX_VERSIONS` that are older than a day."""
 _SELECT_HOSTED = f"""SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest
 FROM bot_versions JOIN bots ON bots.id = bot_versions.bot
 WHERE state = '{PASSED}' AND bots.token_hash IS NOT NULL AND NOT bots.revoked AND bot_versions.{_ACTIVE}
@@ -94,7 +94,7 @@ def add_version(connection: Connection, bot: str, digest: str, content: bytes, m
     row = {**key, "number": number, "content": content, "manifest": manifest, "submitted": now}
     row |= {"state": WAITING, "report": ""}
     made = execute(connection, f"{insert_into('bot_versions', list(row))} RETURNING id", row).scalar_one()
-    execute(connection, _DELETE_OLD, {"bot": owner})
+    execute(connection, _DELETE_OLD, {"bot": owner, "since": since})
     return _version(connection, made)
 
 

@@ -21,7 +21,8 @@ _GROUP_AND_OTHERS_MODE = 0o077
 """The permission bits of all users except the owner."""
 _FILES_IN_FOLDER = ("lock", "operator.json")
 """The names of the files in a data folder, except the database."""
-_FOLDERS_IN_FOLDER = ("archive", "house", "journal", "tournaments")
+_FOLDERS_IN_FOLDER = ("archive", "house", "journal", "runners", "tournaments")
+"""The names of the folders that a server makes in a data folder. Other folders count as the user's."""
 
 
 class DataFolderInUse(ArenaFault):

@@ -75,6 +75,8 @@ class PageClient:
         try:
             answer = msgspec.json.decode(told)
         except (msgspec.DecodeError, UnicodeError) as exc:
+            if "Location" in headers:
+                raise PageError(f"{url} is at {headers['Location']} now: give the page's address {self._hint}") from exc
             linked = _PAGE_LINK_PATTERN.search(headers.get("Link", ""))
             hint = f"; the page is at {linked[1].rstrip('/')}" if linked else ""
             raise PageError(f"{url} is no page of an arena: it answers HTTP {status} without JSON{hint}") from exc

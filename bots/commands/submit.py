@@ -6,6 +6,8 @@ import asyncio
 import os
 import time
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
@@ -77,7 +79,8 @@ def submit(
     secret = find_or_make_token(server, bot, default_path()) if token is None else read_token(token)
     client = PageClient(server, None if page is None else check_page(page), token=secret)
     if status:
-        _show_status(client, bot)
+        with _explaining_absence():
+            _show_status(client, bot)
         return
     assert what is not None
     file, content = _read(what, game or ())
@@ -85,7 +88,7 @@ def submit(
         raise UsageFault(f"{what} has {len(content)} bytes to hand in: {MAX_SUBMISSION_BYTES} at most")
     games = {"game": list(game)} if game and not file.endswith(".zip") else {}
     version = _hand_in(client, server, bot, secret, file, content, games)
-    say(f"{bot}: version {version.number} was handed in; it is {version.state}")
+    say(f"{bot}: version {version.number} was handed in; it is {version.state}", flush=True)
     if wait:
         version = _follow(client, bot, version.number)
         say(_describe(bot, version))
@@ -127,7 +130,8 @@ def _hand_in(
     """Send a submission. A bot that the arena does not know is registered first, as by its first connection."""
     path = ("bots", bot, "submissions")
     try:
-        client.fetch(*path)  # a page that refuses a request with a large body may end it before its answer is read
+        with _explaining_absence():
+            client.fetch(*path)  # a page that refuses a request with a large body may end it before its answer is read
     except PageError as fault:
         if fault.status != HTTPStatus.NOT_FOUND or "no bot called" not in str(fault):
             raise
@@ -147,6 +151,19 @@ async def _register(server: str, bot: str, token: str) -> None:
             if isinstance(message, Error):
                 raise Fault(f"{bot}: {escape_unprintable(message.message)}")
     raise Fault(f"{bot}: the arena ended the connection before it answered")
+
+
+@contextmanager
+def _explaining_absence() -> Iterator[None]:
+    """Say that an arena hosts no bots, instead of that it has no page for it."""
+    try:
+        yield
+    except PageError as fault:
+        if fault.status == HTTPStatus.NOT_FOUND and "there is nothing at" in str(fault):
+            raise Fault(
+                "this arena runs no programs of others: ask its operator, or connect the bot yourself"
+            ) from fault
+        raise
 
 
 def _convert(answer: Any) -> _Version:

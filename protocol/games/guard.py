@@ -13,7 +13,7 @@ from typing import Any
 from protocol.display import escape_unprintable, short_repr, truncate
 from protocol.errors import Fault, IllegalMove, MalformedMove, RulesFault
 from protocol.games.base import Game
-from protocol.games.turn_game import RulesError, TurnRules
+from protocol.games.turn_game import RulesError, TurnGame, TurnRules
 from protocol.messages import CHANCE
 
 CallRules = Callable[..., Any]
@@ -166,7 +166,7 @@ class _Guard:
 
 def _find_place(room: ModuleType, exc: BaseException) -> str:
     """Return the file and the line of a module, or of a module below it, in which an exception or its cause was raised,
-    with a colon behind them; else those of the method that a `RulesError` names. Return "" if there are none.
+    with a colon behind them; else the file and the line of the method that a `RulesError` names; else "".
     """
     for raised in (exc, exc.__cause__):
         place, trace = "", None if raised is None else raised.__traceback__
@@ -183,9 +183,10 @@ def _find_place(room: ModuleType, exc: BaseException) -> str:
 
 
 def _find_method(room: ModuleType, method: str) -> str:
-    """Return the file and the line in which a class of a module defines a method, in the form of `_find_place`."""
+    """Return the file and the line in which a game of a module defines a method, in the form of `_find_place`."""
     for kind in vars(room).values():
-        function = vars(kind).get(method) if isinstance(kind, type) and kind.__module__ == room.__name__ else None
+        is_game = isinstance(kind, type) and issubclass(kind, TurnGame) and kind.__module__ == room.__name__
+        function = vars(kind).get(method) if is_game else None
         if isinstance(function, FunctionType):
             return f"{_base_name(function.__code__.co_filename)}, line {function.__code__.co_firstlineno}: "
     return ""

@@ -79,6 +79,7 @@ def test_the_same_content_is_one_version_which_plays_again_or_is_checked_again(s
 
 def test_old_versions_go_but_never_the_one_that_plays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bot_versions, "MAX_PER_DAY", 100)
+    monkeypatch.setattr(bot_versions, "days_before_now", lambda connection, days: "9999")  # all are of days before
     first = add(store, "first")
     check(store, first)
     for number in range(bot_versions.MAX_VERSIONS + 3):

@@ -151,6 +151,8 @@ def test_a_bad_zip_is_refused_in_one_line(make: Callable[[], bytes], why: str) -
     ("text", "why"),
     [
         (b"games = [", "bot.toml is not TOML"),
+        (b"#" * 16_385, "bot.toml has 16385 bytes: at most 16384"),
+        (b'games = ["nim"]\ncommand = ["./bot"]\nlanguage = "perl"', "bot.toml: language is 'perl': one of"),
         (b"\xff", "bot.toml is not TOML"),
         (b'language = "python"\n', "bot.toml: games is missing"),
         (b'games = ["go"]\nlanguage = "python"', "bot.toml: games has 'go': one of nim, tictactoe"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tarfile
 from io import BytesIO
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from arena.hosting.submission import SubmissionLimits, read_source_file
-from arena.runner import version_cache
+from arena.runner import unpack, version_cache
 from arena.runner.box import Boxes
-from arena.runner.version_cache import BuildFailed, VersionCache, _unpack_tar
+from arena.runner.unpack import BuildFailed, unpack_tar
+from arena.runner.version_cache import VersionCache, _unpack
 from protocol.errors import ArenaFault
 
 SOURCE = read_source_file("mine.sh", b"echo", ["nim"], ["nim"], SubmissionLimits())
@@ -28,33 +30,71 @@ def tarred(*members: tuple[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
 
 
 def test_ordinary_files_are_kept_and_nothing_else() -> None:
-    assert _unpack_tar(tarred(("./bot", b"1"), ("a/b", b"2"), ("../out", b"3"), ("/abs", b"4"), ("a/../c", b"5"))) == {
+    assert unpack_tar(tarred(("./bot", b"1"), ("a/b", b"2"), ("../out", b"3"), ("/abs", b"4"), ("a/../c", b"5"))) == {
         "bot": b"1",
         "a/b": b"2",
     }
     for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE):
-        assert _unpack_tar(tarred(("odd", b""), kind=kind)) == {}
+        assert unpack_tar(tarred(("odd", b""), kind=kind)) == {}
 
 
-def test_what_claims_to_be_larger_than_it_may_be_is_not_read_to_its_end() -> None:
+def test_a_sparse_file_is_left_out_whatever_size_it_claims() -> None:
     header = tarfile.TarInfo("zeros")
     header.size, header.pax_headers = (
         0,
         {"GNU.sparse.major": "0", "GNU.sparse.size": str(2**40), "GNU.sparse.map": "0,0"},
     )
-    with pytest.raises(BuildFailed, match="has more than 67108864 bytes"):
-        _unpack_tar(header.tobuf(tarfile.PAX_FORMAT) + bytes(1024))
+    assert unpack_tar(header.tobuf(tarfile.PAX_FORMAT) + bytes(1024)) == {}
 
 
-def test_too_many_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(version_cache, "MAX_BUILT_FILES", 2)
-    with pytest.raises(BuildFailed, match="or 2 files"):
-        _unpack_tar(tarred(("a", b""), ("b", b""), ("c", b"")))
+def test_too_many_files_or_folders_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BuildFailed, match="or 32 folders in one another"):
+        unpack_tar(tarred(("/".join(["a"] * 33), b"")))
+    monkeypatch.setattr(unpack, "MAX_BUILT_FILES", 2)
+    for kind in (tarfile.REGTYPE, tarfile.DIRTYPE):
+        with pytest.raises(BuildFailed, match="more than 67108864 bytes, 2 files or"):
+            unpack_tar(tarred(("a", b""), ("b", b""), ("c", b""), kind=kind))
+
+
+async def test_a_tar_whose_headers_take_too_much_memory_ends_its_process_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(version_cache, "MAX_UNPACK_MEMORY_BYTES", 64 * 1024 * 1024)
+    with pytest.raises(BuildFailed, match="takes too much to unpack"):
+        await _unpack(tarred(("bot", bytes(60 * 1024 * 1024))), tmp_path / "program")
+    assert not (tmp_path / "program").exists()
+
+
+async def test_what_a_build_left_is_unpacked_for_every_user(tmp_path: Path) -> None:
+    await _unpack(tarred(("bot", b"1")), tmp_path / "program")
+    assert oct((tmp_path / "program" / "bot").stat().st_mode)[-3:] == "755"
+    with pytest.raises(BuildFailed, match="can't be read"):
+        await _unpack(b"no tar" * 200, tmp_path / "other")
+
+
+async def test_a_version_that_plays_is_never_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(version_cache, "MAX_VERSIONS", 1)
+    sources = {
+        source.digest: source
+        for source in (
+            read_source_file("a.sh", text, ["nim"], ["nim"], SubmissionLimits()) for text in (b"1", b"2", b"3")
+        )
+    }
+
+    async def read(digest: str) -> bytes:
+        return sources[digest].pack()
+
+    cache = VersionCache(tmp_path, Boxes(memory_mib=64), read)
+    playing, *others = sources
+    with cache.using(playing):
+        for digest in (playing, *others):
+            await cache.get(digest, 0)
+    assert set(os.listdir(tmp_path)) == {playing, others[-1]}
 
 
 def test_what_is_no_tar_is_refused() -> None:
     with pytest.raises(BuildFailed, match="can't be read"):
-        _unpack_tar(b"no tar" * 200)
+        unpack_tar(b"no tar" * 200)
 
 
 async def test_a_version_is_fetched_once_and_only_if_it_has_its_digest(tmp_path: Path) -> None:

@@ -64,3 +64,12 @@ def test_an_answer_of_any_status_is_read(status: int, reason: str) -> None:
     with peer(lambda connection, gone: connection.sendall(said)) as url:
         told = fetch(url, 1000, WITHIN)
     assert (told.status, told.body, told.headers["Link"], told.reason) == (status, b"{}", "<x>", reason)
+
+
+def test_a_redirect_of_a_post_is_its_answer() -> None:
+    def redirect(connection: socket.socket, _: threading.Event) -> None:
+        connection.sendall(b"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n")
+
+    with peer(redirect) as url:
+        answer = fetch(url, 100, WITHIN, headers={"Authorization": "Bearer secret"}, body=b"program")
+    assert (answer.status, answer.headers["Location"]) == (301, "http://127.0.0.1:1/")
