@@ -15,9 +15,9 @@ from msgspec import Struct
 
 FIRST_RESTART_DELAY_S, MAX_RESTART_DELAY_S = 2.0, 120.0
 """Delays before a bot that ended by itself is started again: the first, which doubles up to the maximum."""
-STEADY_RUN_S = 120.0
+MIN_STEADY_RUN_S = 120.0
 """Seconds of a run after which the next delay is the first one again."""
-FAULTS_OF_CHECK = 2
+MAX_LOST_RUNNERS = 2
 """Number of runners that may be lost during the check of a version, before the check counts as failed."""
 
 
@@ -175,7 +175,7 @@ class Fleet:
         if version is None:
             return effects
         self._lost_checks[version] = self._lost_checks.get(version, 0) + 1
-        if self._lost_checks[version] >= FAULTS_OF_CHECK:
+        if self._lost_checks[version] >= MAX_LOST_RUNNERS:
             del self._lost_checks[version]
             return [*effects, GiveUpCheck(version)]
         self._unchecked.insert(0, version)
@@ -195,7 +195,7 @@ class Fleet:
         if run is None or run.runner != ended.runner:
             return []
         before = self._delays.get(ended.bot)
-        is_first = before is None or now - run.started >= STEADY_RUN_S
+        is_first = before is None or now - run.started >= MIN_STEADY_RUN_S
         seconds = FIRST_RESTART_DELAY_S if is_first or before is None else min(2 * before.seconds, MAX_RESTART_DELAY_S)
         self._delays[ended.bot] = _Delay(seconds, now + seconds)
         return [self._end_run(ended.bot)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arena.hosting.fleet import (
     FIRST_RESTART_DELAY_S,
     MAX_RESTART_DELAY_S,
-    STEADY_RUN_S,
+    MIN_STEADY_RUN_S,
     BotEnded,
     Effect,
     Event,
@@ -67,7 +67,7 @@ def test_a_bot_that_ends_by_itself_waits_longer_each_time_until_it_has_run_for_l
             now += 1.0
         delays.append(now - began)
     assert delays == [min(FIRST_RESTART_DELAY_S * 2**n, MAX_RESTART_DELAY_S) for n in range(9)]
-    now += STEADY_RUN_S
+    now += MIN_STEADY_RUN_S
     fed(fleet, BotEnded(1, "ann"), now=now)
     assert fed(fleet, Snapshot((ANN,)), now=now + FIRST_RESTART_DELAY_S) == [StartBot(1, "ann", 1)]
 
