@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from protocol.dice import Dice
-from protocol.games import config_keys, game_names, load_game
+from protocol.games import builtin_game_names, config_keys, load_game
 
 REPOSITORY = Path(__file__).parents[1]
 PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
@@ -52,7 +52,7 @@ FILES = sorted(
 def _room_words() -> Iterator[str]:
     """Yield `THINGS`, the keys of all games' configs and states, and the names of their presets, as patterns."""
     yield f"(?:{THINGS})s?"
-    for name in game_names():
+    for name in builtin_game_names():
         game = load_game(name)
         state, _ = game.initial(Dice(bytes(32), 0))
         for key in {*config_keys(name), *game.presets, *game.encode_state(state)}:
