@@ -14,6 +14,7 @@ class Surroundings {
     return {
       WebSocket: class {
         static CONNECTING = 0;
+        static OPEN = 1;
         readyState = 0;
         constructor(url) {
           this.url = url;
@@ -59,7 +60,11 @@ export function simulate({ ArenaSocket }, home, steps) {
     const ways = {
       start: (hello) => page.start(hello),
       watch: (match) => page.watch(match),
-      opens: (url) => here.sockets.get(url).onopen(),
+      opens: (url) => {
+        here.sockets.get(url).readyState = WebSocket.OPEN;
+        here.sockets.get(url).onopen();
+      },
+      closes: (url) => (here.sockets.get(url).readyState = 2), // the arena's close frame has come, its event not yet
       says: (url, message) => here.sockets.get(url).onmessage({ data: JSON.stringify(message) }),
       ends: (url) => here.sockets.get(url).onclose({ code: 1006 }),
       pass: () => here.pass(),

@@ -89,3 +89,9 @@ def test_a_person_who_plays_is_not_called_away(page: Page) -> None:
     did = page(("start", {"bot": "eve"}), *joined(HOME), seated, called, over, called)
     assert did[4] == []
     assert ["connects", B] in did[6]
+
+
+def test_a_page_sends_nothing_on_a_connection_that_the_arena_is_closing(page: Page) -> None:
+    did = page(("start",), *joined(HOME), ("closes", HOME), ("watch", "m-1"), ("ends", HOME), ("pass",), *joined(HOME))
+    assert did[4] == []
+    assert ["sends", HOME, WATCH] in did[-1]

@@ -120,12 +120,12 @@ export class ArenaSocket {
   }
 
   /**
-   * Send a message, if the connection is open.
+   * Send a message, if the connection is open. It is not while the arena closes it: browsers log an error then.
    * @param {{type: string}} message
    * @returns {boolean} true if it was sent
    */
   send(message) {
-    if (this.state.name !== "open") return false;
+    if (this.state.name !== "open" || this.#socket.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify(message));
     if (message.type === "list") for (const other of this.#otherNodes.values()) other.send(message);
     return true;
@@ -243,7 +243,9 @@ export class ArenaSocket {
     this.#heardAt = Date.now();
     this.#probedAt = 0;
     this.#tellState({ name: "connecting" });
-    socket.onopen = () => socket.send(JSON.stringify({ type: "hello", ...this.#hello }));
+    socket.onopen = () => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: "hello", ...this.#hello }));
+    };
     socket.onmessage = ({ data }) => this.#handleMessage(data);
     socket.onclose = ({ code }) => this.#handleClose(code);
     this.#looking = setInterval(() => this.#look(), CHECK_INTERVAL_MS);
