@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
+from arena.hosting.limits import HostingLimits
 from arena.operator.hosting import (
     JoinFleet,
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
+    ReportLoad,
     SubmissionPart,
     Submit,
     Submitted,
@@ -23,20 +26,24 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 
-def handlers(arena: Arena) -> Iterator[OperationHandler]:
-    """Yield the handlers of requests about hosted bots."""
-    hosting: list[Hosting] = []
+def make_hosting(arena: Arena, limits: HostingLimits) -> Callable[[], Hosting]:
+    """Return a function that returns the hosting of an arena, which is made at its first call."""
+    return cache(lambda: Hosting(arena.store, arena.tickets, arena.host.clients, limits))
 
-    def hosts() -> Hosting:
-        if not hosting:  # the arena is still being made when its handlers are
-            hosting.append(Hosting(arena.store, arena.tickets, arena.host.clients))
-        return hosting[0]
+
+def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHandler]:
+    """Yield the handlers of requests about hosted bots. The arena is still being made when its handlers are, so they
+    call `hosts` later.
+    """
 
     async def join_fleet(request: JoinFleet, tell: SendEvent) -> None:
-        await hosts().serve_runner(request.slots, tell)
+        await hosts().serve_runner(request.slots, request.host, tell)
 
     async def report_bot_ended(request: ReportBotEnded, tell: SendEvent) -> None:
         hosts().on_bot_ended(request)
+
+    async def report_load(request: ReportLoad, tell: SendEvent) -> None:
+        hosts().on_load(request)
 
     async def report_check(request: ReportCheck, tell: SendEvent) -> None:
         await hosts().on_checked(request)
@@ -55,6 +62,7 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
     yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True)
     yield OperationHandler(ReportBotEnded, report_bot_ended)
     yield OperationHandler(ReportCheck, report_check)
+    yield OperationHandler(ReportLoad, report_load)
     yield OperationHandler(ReadVersion, read_version)
     yield OperationHandler(UploadPart, upload_part)
     yield OperationHandler(Submit, submit)

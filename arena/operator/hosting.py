@@ -15,6 +15,8 @@ from arena.operator.requests import Request
 
 MAX_SLOTS = 256
 """Maximum number of slots of a runner."""
+MAX_HOST_CHARS = 255
+"""Maximum characters of the name of a runner's machine."""
 MAX_PART_BYTES = 512 * 1024
 """Maximum bytes of a part of a submission. Larger ones would hold up the server for more than a millisecond or two."""
 
@@ -23,6 +25,8 @@ class JoinFleet(Request, frozen=True, tag="join_fleet"):
     """Give this runner bots to run, as many as its slots, and versions to check."""
 
     slots: Annotated[int, Meta(ge=1, le=MAX_SLOTS)]
+    host: Annotated[str, Meta(max_length=MAX_HOST_CHARS)] = ""
+    """The name of the runner's machine."""
 
 
 class Joined(Struct, frozen=True, kw_only=True, tag="joined"):
@@ -65,6 +69,13 @@ class ReportBotEnded(Request, frozen=True, tag="report_bot_ended"):
     runner: int
     bot: str
     why: str
+
+
+class ReportLoad(Request, frozen=True, tag="report_load"):
+    """Say how busy the processors of a runner's machine are: the processes that use or want one, a processor."""
+
+    runner: int
+    load: Annotated[float, Meta(ge=0)]
 
 
 class ReportCheck(Request, frozen=True, tag="report_check"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ from arena.operator.hosting import (
 from arena.runner.box import Boxes
 from arena.runner.check import check_version
 from arena.runner.hosted_bot import run_hosted_bot
+from arena.runner.load import report_load
 from arena.runner.version_cache import VersionCache
 from machine.backoff import Backoff
 from protocol.errors import Fault
@@ -49,7 +51,8 @@ async def run(url: str, token: str, slots: int, boxes: Boxes, folder: Path, clie
             async with connect_to_url(url, token, ORIGIN) as connection:
                 backoff.reset()
                 async with _serve(connection, slots, boxes, folder, client_url) as session:
-                    await connection.ask(JoinFleet(slots=slots), dict, RunnerEvent, session.receive)  # type: ignore[arg-type]
+                    join = JoinFleet(slots=slots, host=socket.gethostname())
+                    await connection.ask(join, dict, RunnerEvent, session.receive)  # type: ignore[arg-type]
         except (NoServer, NoServerAnswer) as fault:
             wait = backoff.next_delay()
             log.warning("%s; trying again in %g s", fault, wait)
@@ -91,6 +94,7 @@ class RunnerSession:
         if isinstance(event, Joined):
             self._runner = event.runner
             log.info("runner %d is ready", event.runner)
+            self._start(report_load(self._connection, event.runner))
         elif isinstance(event, RunBot):
             self._start(self._run_bot(event, self._bots.get(fold_name(event.bot))), fold_name(event.bot))
         elif isinstance(event, EndBot):

@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import sys
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -14,8 +15,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from arena.hosting.limits import CACHE_DAYS, KIB, MAX_LIMITS
 from arena.hosting.manifest import Manifest
-from arena.hosting.submission import KIB, SubmissionLimits, read_submission
+from arena.hosting.submission import read_submission
 from arena.runner.box import Boxes
 from arena.runner.unpack import MAX_BUILT_BYTES, BuildFailed, write_files
 from machine.subprocesses import describe_exit
@@ -30,6 +32,8 @@ MAX_BUILD_OUTPUT_BYTES = 8 * KIB
 """Maximum bytes of a build's output that are kept: the end."""
 MAX_VERSIONS = 300
 """Maximum number of versions in the cache. The ones that were used longest ago go first."""
+DAY_S = 86_400
+"""Seconds of a day."""
 READ_CHUNK_BYTES = 64 * KIB
 """The number of bytes of a build's output that are read at a time."""
 _INFO_FILE, _PROGRAM_FOLDER = "program.json", "program"
@@ -61,6 +65,7 @@ class VersionCache:
         """The number of bots and checks that use a version, by its digest."""
         with os_errors_as(ArenaFault, f"the folder of the runner {folder} can't be made"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._make_room()
 
     @contextlib.contextmanager
     def using(self, digest: str) -> Iterator[None]:
@@ -87,7 +92,7 @@ class VersionCache:
 
     async def _make(self, digest: str, place: int) -> BuiltProgram:
         data = await self._read(digest)
-        submission = await asyncio.to_thread(read_submission, data, game_names(), SubmissionLimits().repacked())
+        submission = await asyncio.to_thread(read_submission, data, game_names(), MAX_LIMITS)
         if submission.digest != digest:
             raise ArenaFault("the arena sent another submission than the one that was asked for")
         part, at = self._folder / f"{digest}.part", self._folder / digest
@@ -141,9 +146,11 @@ class VersionCache:
         return built, output
 
     def _make_room(self) -> None:
-        kept = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in kept[MAX_VERSIONS:]:
-            if not self._users[path.name]:
+        """Remove the versions beyond `MAX_VERSIONS`, and those that nothing has used for `CACHE_DAYS`."""
+        oldest = time.time() - CACHE_DAYS * DAY_S
+        used = sorted(((path.stat().st_mtime, path) for path in self._folder.iterdir()), reverse=True)
+        for number, (at, path) in enumerate(used):
+            if (number >= MAX_VERSIONS or at < oldest) and not self._users[path.name]:
                 shutil.rmtree(path, ignore_errors=True)
 
 

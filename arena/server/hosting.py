@@ -6,16 +6,19 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from arena.host.client_registry import ClientRegistry
 from arena.hosting import fleet
-from arena.hosting.submission import SubmissionLimits
-from arena.operator.hosting import CheckVersion, EndBot, Joined, ReportBotEnded, ReportCheck, RunBot
+from arena.hosting.limits import HostingLimits
+from arena.operator.hosting import CheckVersion, EndBot, Joined, ReportBotEnded, ReportCheck, ReportLoad, RunBot
+from arena.operator.status import HostingStatus, RunnerStatus
 from arena.server.auth import Tickets
 from arena.store import bot_versions
 from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import BotVersion, HostedVersion
 from machine.event_loop import wait_within
+from machine.timestamps import utc_now
 from protocol.errors import ArenaFault, UsageFault
 from protocol.names import fold_name
 
@@ -24,8 +27,8 @@ REFRESH_INTERVAL_S = 3.0
 for those whose authors run them again."""
 MAX_UPLOADS = 8
 """Maximum number of submissions that are handed over at a time."""
-MAX_UPLOAD_BYTES = SubmissionLimits().repacked().packed_bytes
-"""Maximum bytes of a submission that the pages pass on."""
+MAX_FAILED_CHECKS = 20
+"""Maximum number of failed checks that the operator is told about."""
 LOST_CHECK_REPORT = "the runners that checked this version were lost: hand it in again, or ask the operator"
 """The report of a version whose check was given up."""
 
@@ -35,15 +38,16 @@ log = logging.getLogger("arena.hosting")
 class Uploads:
     """Submissions of which not all parts have come yet. There are few at a time: the oldest goes for a new one."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._parts: dict[str, bytearray] = {}
 
     def add(self, upload: str, data: bytes) -> None:
         """Keep a part. Raise `UsageFault` if the submission is then larger than any that the pages pass on."""
         found = self._parts.setdefault(upload, bytearray())
-        if len(found) + len(data) > MAX_UPLOAD_BYTES:
+        if len(found) + len(data) > self._max_bytes:
             del self._parts[upload]
-            raise UsageFault(f"a submission of more than {MAX_UPLOAD_BYTES} bytes: hand in less")
+            raise UsageFault(f"a submission of more than {self._max_bytes} bytes: hand in less")
         found += data
         if len(self._parts) > MAX_UPLOADS:
             del self._parts[next(iter(self._parts))]
@@ -55,18 +59,34 @@ class Uploads:
         return bytes(self._parts.pop(upload))
 
 
+@dataclass
+class _RunnerState:
+    """The state of a runner, for the operator."""
+
+    host: str
+    slots: int
+    since: str
+    checking: str | None = None
+    load: float | None = None
+
+
 class Hosting:
     """The runners of an arena, and the bots that they run. Without runners, it does nothing."""
 
-    def __init__(self, store: AsyncStore, tickets: Tickets, clients: ClientRegistry) -> None:
+    def __init__(
+        self, store: AsyncStore, tickets: Tickets, clients: ClientRegistry, limits: HostingLimits | None = None
+    ) -> None:
         self._store = store
         self._tickets = tickets
         self._clients = clients
-        self.uploads = Uploads()
+        self._limits = limits or HostingLimits()
+        self.uploads = Uploads(self._limits.submission.repacked().packed_bytes)
         self._fleet = fleet.Fleet()
         self._numbers = itertools.count(1)
         self._tell: dict[int, Callable[[object], None]] = {}
         """The function that sends an event to a runner, by the runner's number."""
+        self._states: dict[int, _RunnerState] = {}
+        """The states of the connected runners, by number."""
         self._hosted: dict[int, HostedVersion] = {}
         """The active versions of all hosted bots, by id."""
         self._orphans: set[str] = set()
@@ -79,10 +99,33 @@ class Hosting:
     def runner_count(self) -> int:
         return len(self._tell)
 
-    async def serve_runner(self, slots: int, tell: Callable[[object], None]) -> None:
-        """Have a runner run bots, until this is cancelled because its connection has ended."""
+    async def status(self, max_failed: int) -> HostingStatus:
+        """Return the state of hosted bots, with at most `max_failed` of the checks that failed."""
+        found = await self._store.read(bot_versions.read_totals, min(max_failed, MAX_FAILED_CHECKS))
+        return HostingStatus(
+            runners=[
+                RunnerStatus(
+                    runner=runner,
+                    host=state.host,
+                    since=state.since,
+                    slots=state.slots,
+                    bots=sorted(one.key for one in found.hosted if self._fleet.runner_of(one.key) == runner),
+                    checking=state.checking,
+                    load=state.load,
+                )
+                for runner, state in self._states.items()
+            ],
+            hosted=len(found.hosted),
+            waiting=found.waiting,
+            failed=found.failed,
+            stored_bytes=found.stored_bytes,
+        )
+
+    async def serve_runner(self, slots: int, host: str, tell: Callable[[object], None]) -> None:
+        """Have a runner on the machine `host` run bots, until this is cancelled because its connection has ended."""
         runner = next(self._numbers)
         self._tell[runner] = tell
+        self._states[runner] = _RunnerState(host, slots, utc_now())
         tell(Joined(runner=runner))
         log.info("runner %d is there, with %d slots", runner, slots)
         self._feed(fleet.RunnerJoined(runner, slots))
@@ -92,7 +135,7 @@ class Hosting:
         try:
             await asyncio.Event().wait()
         finally:
-            del self._tell[runner]
+            del self._tell[runner], self._states[runner]
             log.info("runner %d is gone", runner)
             self._feed(fleet.RunnerLeft(runner))
             if not self._tell and self._refreshing is not None:
@@ -100,8 +143,11 @@ class Hosting:
                 self._refreshing = None
 
     async def submit(self, bot: str, digest: str, content: bytes, manifest: str) -> BotVersion:
-        """Store a version of a bot, which is then checked. Raise `UsageFault` if there were too many today."""
-        version = await self._store.write(bot_versions.add_version, bot, digest, content, manifest)
+        """Store a version of a bot, which is then checked. Raise `UsageFault` if there were too many today, or if there
+        is no room for it.
+        """
+        limits = self._limits.versions
+        version = await self._store.write(bot_versions.add_version, bot, digest, content, manifest, limits)
         log.info("%s handed in version %d, which is %s", bot, version.number, version.state)
         self._changed.set()
         return version
@@ -114,9 +160,14 @@ class Hosting:
         """Store how a check ended, if it is the one that the runner was told to make."""
         if not self._fleet.is_checking(report.runner, report.version):
             return
+        self._states[report.runner].checking = None
         await self._store.write(bot_versions.end_check, report.version, passed=report.passed, report=report.report)
         self._feed(fleet.VersionChecked(report.runner, report.version))
         self._changed.set()
+
+    def on_load(self, report: ReportLoad) -> None:
+        if report.runner in self._states:
+            self._states[report.runner].load = report.load
 
     async def _refresh(self) -> None:
         """Tell the fleet what is to run and to be checked, again and again, and carry out what follows."""
@@ -169,6 +220,8 @@ class Hosting:
             if found is None:  # it was deleted
                 self._feed(fleet.VersionChecked(effect.runner, effect.version))
                 return
+            if effect.runner in self._states:
+                self._states[effect.runner].checking = found.name
             self._send(
                 effect.runner,
                 CheckVersion(version=found.version, bot=found.name, number=found.number, digest=found.digest),

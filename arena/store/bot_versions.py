@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 from sqlalchemy import Connection
 
+from arena.hosting.limits import VersionLimits
 from arena.store.dialect import execute, insert_into, replace_nul
 from arena.store.registry import find_bot_id
 from arena.store.retention_clock import database_now, days_before_now
@@ -19,10 +20,6 @@ WAITING, CHECKING, PASSED, FAILED = "waiting", "checking", "passed", "failed"
 """The states of a version: it waits for its check, is checked, or the check ended so."""
 MAX_REPORT_CHARS = 16_384
 """Maximum characters of the report of a check. Of a longer one, the end is kept."""
-MAX_VERSIONS = 20
-"""Number of versions of a bot that are kept for longer than a day. Older ones go, but never the active one."""
-MAX_PER_DAY = 50
-"""Maximum number of versions of a bot that may be handed in within 24 hours."""
 READ_CHUNK_BYTES = 512 * 1024
 """The number of bytes of a submission that are read at a time."""
 _COLUMNS = "bot_versions.id, number, digest, manifest, submitted, state, report, active_since"
@@ -34,9 +31,9 @@ _ACTIVE = f"""id = coalesce((SELECT other.id FROM bot_versions AS other WHERE ot
 """The SQL condition for the active version of each bot."""
 _DELETE_OLD = f"""DELETE FROM bot_versions WHERE bot = :bot AND submitted <= :since
 AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND id NOT IN (
-    SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT {MAX_VERSIONS}
+    SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT :kept
 )"""
-"""The statement that deletes the versions of a bot beyond `MAX_VERSIONS` that are older than a day."""
+"""The statement that deletes the versions of a bot that are older than a day, but for the newest, `:kept` of them."""
 _SELECT_HOSTED = f"""SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest
 FROM bot_versions JOIN bots ON bots.id = bot_versions.bot
 WHERE state = '{PASSED}' AND bots.token_hash IS NOT NULL AND NOT bots.revoked AND bot_versions.{_ACTIVE}
@@ -57,6 +54,21 @@ class BotVersion(Struct, frozen=True, kw_only=True):
     active_since: str | None
 
 
+class FailedVersion(Struct, frozen=True, kw_only=True):
+    """A version that failed its check, with its bot and the end of its report."""
+
+    bot: str
+    number: int
+    submitted: str
+    report: str
+
+    @property
+    def why(self) -> str:
+        """The line of the report that says what failed."""
+        lines = self.report.splitlines()
+        return next((line for line in lines if ": failed" in line), lines[0] if lines else "")
+
+
 class HostedVersion(Struct, frozen=True, kw_only=True):
     """A bot that shall run, by name and folded name, with its active version: id, number and digest."""
 
@@ -67,9 +79,16 @@ class HostedVersion(Struct, frozen=True, kw_only=True):
     digest: str
 
 
-def add_version(connection: Connection, bot: str, digest: str, content: bytes, manifest: str) -> BotVersion:
+def add_version(
+    connection: Connection,
+    bot: str,
+    digest: str,
+    content: bytes,
+    manifest: str,
+    limits: VersionLimits = VersionLimits(),  # noqa: B008 - it is frozen
+) -> BotVersion:
     """Store what was handed in for a bot, and return the version. Raise `UsageFault` for an unknown bot, or if too much
-    was handed in today.
+    was handed in today or by all.
 
     The same content is one version: if it had passed, it is active again; if it had failed, it is checked again.
     """
@@ -87,15 +106,33 @@ def add_version(connection: Connection, bot: str, digest: str, content: bytes, m
         return _version(connection, found.id)
     since = days_before_now(connection, 1)
     query = "SELECT count(*) FROM bot_versions WHERE bot = :bot AND submitted > :since"
-    if execute(connection, query, {"bot": owner, "since": since}).scalar_one() >= MAX_PER_DAY:
-        raise UsageFault(f"{bot} had {MAX_PER_DAY} new versions within 24 hours, which is the most: try again tomorrow")
+    if execute(connection, query, {"bot": owner, "since": since}).scalar_one() >= limits.per_day:
+        most = f"{limits.per_day} new {'version' if limits.per_day == 1 else 'versions'}"
+        raise UsageFault(f"{bot} had {most} within 24 hours, which is the most: try again tomorrow")
+    _check_room(connection, len(content), limits.stored_bytes)
     query = "SELECT coalesce(max(number), 0) + 1 FROM bot_versions WHERE bot = :bot"
     number = execute(connection, query, {"bot": owner}).scalar_one()
     row = {**key, "number": number, "content": content, "manifest": manifest, "submitted": now}
     row |= {"state": WAITING, "report": ""}
     made = execute(connection, f"{insert_into('bot_versions', list(row))} RETURNING id", row).scalar_one()
-    execute(connection, _DELETE_OLD, {"bot": owner, "since": since})
+    execute(connection, _DELETE_OLD, {"bot": owner, "since": since, "kept": limits.kept})
     return _version(connection, made)
+
+
+def _check_room(connection: Connection, size: int, max_bytes: int) -> None:
+    """Raise `UsageFault` if all versions would have more than `max_bytes` with `size` bytes more; 0 for no limit."""
+    if not max_bytes:
+        return
+    if _stored_bytes(connection) + size > max_bytes:
+        raise UsageFault(
+            f"the programs of all hosted bots would take more than the {max_bytes // 1024**2} MiB that this arena has "
+            "for them: ask its operator"
+        )
+
+
+def _stored_bytes(connection: Connection) -> int:
+    query = "SELECT coalesce(sum(length(content)), 0) AS bytes FROM bot_versions"
+    return int(execute(connection, query).scalar_one())
 
 
 def _version(connection: Connection, id_: int) -> BotVersion:
@@ -107,6 +144,12 @@ def list_versions(connection: Connection, bot: str) -> list[BotVersion]:
     """Return the versions of a bot, newest first."""
     query = f"SELECT {_COLUMNS} FROM bot_versions WHERE {_OF_BOT} ORDER BY number DESC"
     return read_rows(BotVersion, execute(connection, query, {"key": fold_name(bot)}))
+
+
+def count_versions(connection: Connection, bot: str) -> int:
+    """Return the number of versions of a bot, 0 for an unknown one."""
+    query = f"SELECT count(*) FROM bot_versions WHERE {_OF_BOT}"
+    return int(execute(connection, query, {"key": fold_name(bot)}).scalar_one())
 
 
 def active_version(connection: Connection, bot: str) -> BotVersion | None:
@@ -125,6 +168,29 @@ def unchecked_versions(connection: Connection) -> list[int]:
     """Return the ids of the versions whose check has not ended, oldest first."""
     query = "SELECT id FROM bot_versions WHERE state IN (:waiting, :checking) ORDER BY id"
     return [row.id for row in execute(connection, query, {"waiting": WAITING, "checking": CHECKING})]
+
+
+class HostingTotals(Struct, frozen=True, kw_only=True):
+    """The bots that shall run, and what the operator is told about all versions."""
+
+    hosted: list[HostedVersion]
+    waiting: int
+    failed: list[FailedVersion]
+    stored_bytes: int
+
+
+def read_totals(connection: Connection, max_failed: int) -> HostingTotals:
+    """Return the totals of all hosted bots, with at most `max_failed` of the versions that failed, newest first."""
+    query = f"""SELECT bots.name AS bot, number, submitted, report FROM bot_versions JOIN bots ON bots.id = bot
+    WHERE state = '{FAILED}' ORDER BY bot_versions.id DESC LIMIT :most"""
+    waiting = "SELECT count(*) FROM bot_versions WHERE state = :waiting"
+    failed = read_rows(FailedVersion, execute(connection, query, {"most": max_failed}))
+    return HostingTotals(
+        hosted=hosted_bots(connection),
+        waiting=execute(connection, waiting, {"waiting": WAITING}).scalar_one(),
+        failed=failed,
+        stored_bytes=_stored_bytes(connection),
+    )
 
 
 def begin_check(connection: Connection, version: int) -> HostedVersion | None:

@@ -19,6 +19,7 @@ from math import ceil
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -27,10 +28,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from arena.hosting.submission import Submission, SubmissionLimits, read_source_file, read_submission
+from arena.hosting.limits import SubmissionLimits
+from arena.hosting.submission import Submission, read_source_file, read_submission
 from arena.operator.client import connect_to_url
 from arena.operator.hosting import MAX_PART_BYTES, Submit, Submitted, UploadPart
-from arena.store.bot_versions import BotVersion, list_versions
+from arena.operator.status import ServerStatus, StatusRequest
+from arena.store.bot_versions import WAITING, BotVersion, list_versions, unchecked_versions
 from arena.store.registry import RegisteredBot, find_registered_bot
 from arena.store.tokens import hash_token
 from arena.web.answers import visitor_of
@@ -40,16 +43,17 @@ from arena.web.hosting_config import HostingConfig
 from arena.web.rendering import site_of
 from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
 from protocol.display import short_repr
+from protocol.errors import Fault
 from protocol.games import offered_game_names
 
 PATH = f"{PREFIX}/bots/{{bot}}/submissions"
 """The path of what was handed in for a bot."""
-LIMITS = SubmissionLimits()
-"""The limits on a submission."""
 ZIP_ENDING = ".zip"
 """The ending of the name of a file that is a zip with a manifest."""
 MAX_UPLOADS, MAX_UPLOADS_PER_ADDRESS = 8, 4
 """Maximum numbers of programs that are handed in at a time, by all and by one address: each is held in memory."""
+RUNNER_COUNT_TTL_S = 2.0
+"""Seconds for which the number of runners is cached."""
 RETRY_AFTER_S = 5
 """Seconds after which to hand a program in again that was one too many."""
 MAX_NAME_CHARS = 100
@@ -61,7 +65,10 @@ log = logging.getLogger("arena.web.submissions")
 
 
 class VersionAnswer(Struct, frozen=True, kw_only=True):
-    """A version of a hosted bot. Its state is waiting, checking, passed or failed; `active` is the one that plays."""
+    """A version of a hosted bot. Its state is waiting, checking, passed or failed; `active` is the one that plays.
+
+    While it waits, `runners` is the number of connected runners, and `ahead` that of the checks before its own.
+    """
 
     number: int
     state: str
@@ -71,20 +78,23 @@ class VersionAnswer(Struct, frozen=True, kw_only=True):
     games: tuple[str, ...]
     language: str
     report: str
+    runners: int | None = None
+    ahead: int | None = None
 
 
 class VersionsAnswer(Struct, frozen=True, kw_only=True):
-    """The versions of a hosted bot, newest first."""
+    """The versions of a hosted bot, newest first, and the limits on the next one."""
 
     versions: Sequence[VersionAnswer]
+    limits: SubmissionLimits
 
 
-def can_have_submission(scope: Scope) -> bool:
+def can_have_submission(limits: SubmissionLimits, scope: Scope) -> bool:
     """Return whether a request may have a body, because it hands a program in and says how large it is."""
     headers = Headers(scope=scope)
     size = headers.get("content-length", "")
     is_submission = scope["method"] == "POST" and scope["path"].startswith(f"{PREFIX}/bots/")
-    return is_submission and size.isdecimal() and len(size) < 12 and int(size) <= LIMITS.packed_bytes
+    return is_submission and size.isdecimal() and len(size) < 12 and int(size) <= limits.packed_bytes
 
 
 class Submissions:
@@ -94,6 +104,7 @@ class Submissions:
         self._wrong_tokens = KeyedLimiter(WRONG_TOKEN_BACKOFF)
         self._uploads: Counter[str] = Counter()
         """The number of uploads in progress, by address."""
+        self._runners = _RunnerCount()
         self._unpacking = asyncio.Lock()
         """The lock held while a submission is unpacked, so that only one takes memory for that."""
 
@@ -109,9 +120,9 @@ class Submissions:
         hosting, bot = await self._authorize(request)
         address = visitor_of(request)
         with self._upload_place(address):
-            data = await _read_body(request)
+            data = await _read_body(request, hosting.limits)
             async with self._unpacking:
-                submission = await run_in_threadpool(_read, request, data)
+                submission = await run_in_threadpool(_read, request, data, hosting.limits)
                 content = await run_in_threadpool(submission.pack)
             upload = secrets.token_hex(16)
             told = Submit(
@@ -145,20 +156,31 @@ class Submissions:
                 del self._uploads[address]
 
     async def _list(self, request: Request) -> Response:
-        return _respond(VersionsAnswer(versions=await self._versions(request)))
+        hosting, bot = await self._authorize(request)
+        return _respond(VersionsAnswer(versions=await self._versions(request, hosting, bot), limits=hosting.limits))
 
     async def _show(self, request: Request) -> Response:
         number = request.path_params["number"]
-        for version in await self._versions(request):
+        for version in await self._versions(request, *await self._authorize(request)):
             if version.number == number:
                 return _respond(version)
         raise NotFound(f"{request.path_params['bot']} has no version {number}")
 
-    async def _versions(self, request: Request) -> list[VersionAnswer]:
-        _, bot = await self._authorize(request)
-        versions = await run_in_threadpool(site_of(request).reader.read, list_versions, bot.name)
+    async def _versions(self, request: Request, hosting: HostingConfig, bot: RegisteredBot) -> list[VersionAnswer]:
+        reader = site_of(request).reader
+        versions = await run_in_threadpool(reader.read, list_versions, bot.name)
         active = max((version for version in versions if version.active_since), key=_activity, default=None)
-        return [_answer_of(version, is_active=version is active) for version in versions]
+        answers = [_answer_of(version, is_active=version is active) for version in versions]
+        if not any(version.state == WAITING for version in versions):
+            return answers
+        queue = await run_in_threadpool(reader.read, unchecked_versions)
+        runners = await self._runners.get(hosting)
+        return [
+            replace(answer, runners=runners, ahead=queue.index(version.id) if version.id in queue else 0)
+            if version.state == WAITING
+            else answer
+            for version, answer in zip(versions, answers, strict=True)
+        ]
 
     async def _authorize(self, request: Request) -> tuple[HostingConfig, RegisteredBot]:
         """Return the bot of a request that has the bot's token, or the operator's. Raise `NotFound` if there is no such
@@ -186,25 +208,51 @@ class Submissions:
         raise _unauthorized(f"that is not the token of {bot.name}")
 
 
+class _RunnerCount:
+    """The number of connected runners, which only the server knows. It is cached for `RUNNER_COUNT_TTL_S`."""
+
+    def __init__(self) -> None:
+        self._count: int | None = None
+        self._read = -RUNNER_COUNT_TTL_S
+        self._lock = asyncio.Lock()
+
+    async def get(self, hosting: HostingConfig) -> int | None:
+        """Return the number; None if the server does not answer."""
+        async with self._lock:
+            if time.monotonic() - self._read >= RUNNER_COUNT_TTL_S:
+                self._count = await self._ask(hosting)
+                self._read = time.monotonic()
+            return self._count
+
+    async def _ask(self, hosting: HostingConfig) -> int | None:
+        try:
+            async with connect_to_url(hosting.url, hosting.token, "submissions") as operator:
+                status = await operator.ask(StatusRequest(most=0), ServerStatus)
+        except Fault as fault:
+            log.warning("the number of runners is not known: %s", fault)
+            return None
+        return None if status.hosting is None else len(status.hosting.runners)
+
+
 def _unauthorized(why: str) -> HTTPException:
     return HTTPException(HTTPStatus.UNAUTHORIZED, why, {"WWW-Authenticate": "Bearer"})
 
 
-async def _read_body(request: Request) -> bytes:
+async def _read_body(request: Request, limits: SubmissionLimits) -> bytes:
     body = bytearray()
     async for piece in request.stream():
         body += piece
-        LIMITS.check_packed(len(body))
+        limits.check_packed(len(body))
     return bytes(body)
 
 
-def _read(request: Request, data: bytes) -> Submission:
+def _read(request: Request, data: bytes, limits: SubmissionLimits) -> Submission:
     """Return the submission in a request's body. Raise `UsageFault` if it is wrong."""
     file = request.query_params.get("file", f"bot{ZIP_ENDING}")[:MAX_NAME_CHARS]
     games = offered_game_names()
     if file.endswith(ZIP_ENDING):
-        return read_submission(data, games, LIMITS)
-    return read_source_file(file, data, request.query_params.getlist("game"), games, LIMITS)
+        return read_submission(data, games, limits)
+    return read_source_file(file, data, request.query_params.getlist("game"), games, limits)
 
 
 def _activity(version: BotVersion) -> tuple[str, int]:

@@ -93,6 +93,9 @@ def play(bot: Bot, command_line_settings: PartialSettings, code_settings: Partia
     if settings.against is not None:
         _compare_versions(bot, settings)
         return
+    if settings.submit:
+        _submit(bot, settings)
+        return
     settings = for_people(settings) if bot.person else settings
     game = None if settings.game is None else _check_game(bot, settings.game, settings.config)
     token = settings.token or _find_token(settings, bot.name)
@@ -111,6 +114,11 @@ def _compare_versions(bot: Bot, settings: Settings) -> None:
     """Let the bot play another version of it. The module for this is imported only here: it needs the referee."""
     versions = import_module("bots.playing.versions")
     versions.compare_versions(bot, settings)
+
+
+def _submit(bot: Bot, settings: Settings) -> None:
+    """Hand the bot's program in. The module for this is imported only here: a bot that connects needs no HTTP."""
+    import_module("bots.submission").submit_program(bot, settings)
 
 
 def for_people(settings: Settings) -> Settings:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.hosting.limits import VersionLimits
 from arena.store import bot_versions
 from arena.store.bot_versions import (
     BotVersion,
@@ -35,8 +36,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def add(store: Store, digest: str, content: bytes = b"zip") -> BotVersion:
-    return store.write(add_version, "ann", digest, content, '{"games": ["nim"]}')
+LIMITS = VersionLimits(per_day=100, kept=4, stored_bytes=1000)
+
+
+def add(store: Store, digest: str, content: bytes = b"zip", limits: VersionLimits = LIMITS) -> BotVersion:
+    return store.write(add_version, "ann", digest, content, '{"games": ["nim"]}', limits)
 
 
 def check(store: Store, version: BotVersion, *, passed: bool = True) -> None:
@@ -78,28 +82,36 @@ def test_the_same_content_is_one_version_which_plays_again_or_is_checked_again(s
 
 
 def test_old_versions_go_but_never_the_one_that_plays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bot_versions, "MAX_PER_DAY", 100)
     monkeypatch.setattr(bot_versions, "days_before_now", lambda connection, days: "9999")  # all are of days before
     first = add(store, "first")
     check(store, first)
-    for number in range(bot_versions.MAX_VERSIONS + 3):
+    for number in range(LIMITS.kept + 3):
         check(store, add(store, str(number)), passed=False)
     add(store, "last")
     numbers = [each.number for each in store.read(list_versions, "ann")]
     assert numbers[-1] == 1
-    assert len(numbers) == bot_versions.MAX_VERSIONS + 1
+    assert len(numbers) == LIMITS.kept + 1
     assert active(store) == 1
 
 
-def test_a_bot_has_a_bounded_number_of_new_versions_a_day(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bot_versions, "MAX_PER_DAY", 2)
-    add(store, "1")
-    add(store, "2")
+def test_a_bot_has_a_bounded_number_of_new_versions_a_day(store: Store) -> None:
+    two = VersionLimits(per_day=2)
+    add(store, "1", limits=two)
+    add(store, "2", limits=two)
     with pytest.raises(UsageFault, match="ann had 2 new versions within 24 hours"):
-        add(store, "3")
-    add(store, "1")
+        add(store, "3", limits=two)
+    add(store, "1", limits=two)
     with pytest.raises(UsageFault, match="there is no bot called bob"):
         store.write(add_version, "bob", "1", b"", "{}")
+
+
+def test_all_programs_together_have_a_bounded_size(store: Store) -> None:
+    mib = VersionLimits(stored_bytes=1024 * 1024)
+    add(store, "1", bytes(700_000), mib)
+    with pytest.raises(UsageFault, match="would take more than the 1 MiB"):
+        add(store, "2", bytes(700_000), mib)
+    add(store, "3", bytes(300_000), mib)
+    add(store, "4", bytes(700_000), VersionLimits(stored_bytes=0))
 
 
 def test_content_is_read_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
