@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
+from admin_client import AdminClient
 from arena.hosting.limits import SubmissionLimits
 from arena.hosting.submission import read_submission
 from arena.operator.client import OperatorConnection, connect_to_folder
@@ -27,6 +28,7 @@ from arena.operator.hosting import (
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
+    ReportLoad,
     RunBot,
     RunnerEvent,
     SubmissionPart,
@@ -205,7 +207,7 @@ async def test_only_the_owner_and_the_operator_read_reports_and_hand_programs_in
         await submit(arena, str(program), "--game", "nim")
         url = f"{await arena.page()}/api/v1/bots/mine/submissions"
         own = find_or_make_token(arena.url, "mine", default_path())
-        operator = json.loads((arena.data / "operator.json").read_text())["token"]
+        operator = operator_token(arena)
         for token in (own, operator):
             (version,) = json.loads((await get(url, token)).body)["versions"]
             assert (version["number"], version["state"], version["games"]) == (1, "waiting", ["nim"])
@@ -268,6 +270,7 @@ async def test_an_arena_without_hosting_takes_no_program_and_knows_no_runner(tmp
 
 
 async def test_a_python_bot_hands_itself_in_and_follows_its_check(tmp_path: Path, program: Path) -> None:
+    program.write_text(MINE + "\n\nrun(Mine('mine'))\n")
     words = (str(program), "--game", "nim", "--submit")
     async with hosting_arena(tmp_path / "data") as arena, joined(arena) as runner:
         submitting = asyncio.create_task(
@@ -376,3 +379,30 @@ async def test_a_deleted_bot_leaves_no_program_and_a_backup_has_what_it_had(tmp_
 def count_rows(database: Path) -> int:
     with closing(sqlite3.connect(database)) as connection:
         return int(connection.execute("SELECT count(*) FROM bot_versions").fetchone()[0])
+
+
+async def test_the_operators_page_has_runners_failed_checks_and_who_handed_in(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data", "--admin") as arena:
+        for name in ("ann", "bob"):
+            await submit(arena, str(program), "--game", "nim", "--name", name)
+        operator = await AdminClient.signed_in(await arena.page(), operator_token(arena))
+        alone = (await operator.get("/admin/hosting")).text
+        assert "No runner is connected" in alone
+        async with joined(arena) as runner:
+            await runner.report(await runner.next(CheckVersion), passed=False, report="nim: failed: <b>late</b>")
+            await runner.ask(ReportLoad(runner=runner.number, load=0.625))
+            await runner.next(CheckVersion)
+            page = " ".join(re.sub(r"<[^>]+>", " ", (await operator.get("/admin/hosting")).text).split())
+        assert "0 of 4" in page
+        assert "checks bob" in page
+        assert "nim: failed: &lt;b&gt;late" in page
+        assert re.search(r"ann 1 failed \S+ \S+ –", page)
+    async with hosting(tmp_path / "other", "--web-port", "0", "--admin") as arena:
+        operator = await AdminClient.signed_in(await arena.page(), operator_token(arena))
+        page = (await operator.get("/admin/hosting")).text
+        assert "This arena hosts no bots" in page
+        assert 'href="/admin/hosting"' not in page
+
+
+def operator_token(arena: RunningArena) -> str:
+    return str(json.loads((arena.data / "operator.json").read_text())["token"])

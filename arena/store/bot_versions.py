@@ -193,6 +193,27 @@ def read_totals(connection: Connection, max_failed: int) -> HostingTotals:
     )
 
 
+class LatestVersion(Struct, frozen=True, kw_only=True):
+    """The version that was handed in last for a bot, and the number of the version that plays, if there is one."""
+
+    bot: str
+    number: int
+    state: str
+    submitted: str
+    active: int | None
+
+
+def latest_versions(connection: Connection, limit: int) -> list[LatestVersion]:
+    """Return the newest version of each hosted bot, those that were handed in last first."""
+    query = f"""SELECT bots.name AS bot, bot_versions.number, bot_versions.state, bot_versions.submitted,
+    (SELECT playing.number FROM bot_versions AS playing WHERE playing.bot = bots.id AND playing.state = '{PASSED}'
+    ORDER BY playing.active_since DESC, playing.id DESC LIMIT 1) AS active
+    FROM bot_versions JOIN bots ON bots.id = bot_versions.bot
+    WHERE bot_versions.number = (SELECT max(later.number) FROM bot_versions AS later WHERE later.bot = bots.id)
+    ORDER BY bot_versions.submitted DESC, bot_versions.id DESC LIMIT :limit"""
+    return read_rows(LatestVersion, execute(connection, query, {"limit": limit}))
+
+
 def begin_check(connection: Connection, version: int) -> HostedVersion | None:
     """Note that a version is checked, and return it with its bot; None if it is gone."""
     query = """SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest

@@ -16,8 +16,10 @@ from arena.store.bot_versions import (
     begin_check,
     end_check,
     hosted_bots,
+    latest_versions,
     list_versions,
     read_content,
+    read_totals,
     unchecked_versions,
 )
 from arena.store.registry import anonymize_bot, register_bot, revoke_bots
@@ -112,6 +114,19 @@ def test_all_programs_together_have_a_bounded_size(store: Store) -> None:
         add(store, "2", bytes(700_000), mib)
     add(store, "3", bytes(300_000), mib)
     add(store, "4", bytes(700_000), VersionLimits(stored_bytes=0))
+
+
+def test_the_operator_is_told_who_handed_in_what_plays_and_what_failed(store: Store) -> None:
+    store.write(register_bot, "Bob", "b" * 64)
+    assert store.read(latest_versions, 5) == []
+    check(store, add(store, "1"))
+    check(store, add(store, "2"), passed=False)
+    store.write(add_version, "bob", "3", b"0123456789", "{}", LIMITS)
+    told = [(one.bot, one.number, one.state, one.active) for one in store.read(latest_versions, 5)]
+    assert told == [("Bob", 1, "waiting", None), ("Ann", 2, "failed", 1)]
+    totals = store.read(read_totals, 1)
+    assert ([one.key for one in totals.hosted], totals.waiting, totals.stored_bytes) == (["ann"], 1, 16)
+    assert [(one.bot, one.number, one.why) for one in totals.failed] == [("Ann", 2, totals.failed[0].report)]
 
 
 def test_content_is_read_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
