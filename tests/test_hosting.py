@@ -42,7 +42,16 @@ from processes import RunningArena, run_command
 from timeouts import WITHIN
 from web_client import Answer, answer
 
-MINE = "from bots import Bot, run\n\n\nclass Mine(Bot):\n    def choose(self, turn):\n        return turn.legal[0]\n"
+MINE = """from bots import Bot, run
+
+
+class Mine(Bot):
+    def choose(self, turn):
+        return turn.legal[0]
+
+
+run(Mine("mine"))
+"""
 
 
 LARGE = b"#" + Random(1).randbytes(2_000_000)
@@ -270,7 +279,6 @@ async def test_an_arena_without_hosting_takes_no_program_and_knows_no_runner(tmp
 
 
 async def test_a_python_bot_hands_itself_in_and_follows_its_check(tmp_path: Path, program: Path) -> None:
-    program.write_text(MINE + "\n\nrun(Mine('mine'))\n")
     words = (str(program), "--game", "nim", "--submit")
     async with hosting_arena(tmp_path / "data") as arena, joined(arena) as runner:
         submitting = asyncio.create_task(

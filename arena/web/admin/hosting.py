@@ -16,10 +16,10 @@ MAX_LATEST_VERSIONS = 500
 
 async def hosting(request: AdminRequest) -> Response:
     """Show the state of hosted bots. Without hosting, the page says how to turn it on."""
-    unknown, status = "", None
+    unknown, state = "", None
     try:
-        status = (await ask(request, StatusRequest(), ServerStatus)).hosting
+        state = (await ask(request, StatusRequest(), ServerStatus)).hosting
     except ArenaFault as fault:
         unknown = str(fault)
     latest = await request.read(latest_versions, MAX_LATEST_VERSIONS)
-    return request.show("admin_hosting.html", status=status, unknown=unknown, latest=latest)
+    return request.show("admin_hosting.html", state=state, unknown=unknown, latest=latest)
