@@ -57,6 +57,10 @@ class Version(Struct, frozen=True, kw_only=True):
     state: str
     active: bool = False
     submitted: str = ""
+    games: tuple[str, ...] = ()
+    declared_games: tuple[str, ...] = ()
+    file: str | None = None
+    published: bool = False
     report: str = ""
     runners: int | None = None
     ahead: int | None = None
@@ -100,11 +104,11 @@ class BotSubmissions:
         self._has_token = saved is not None
         self._where = page
 
-    def read_versions(self) -> Sequence[Version]:
-        """Return the versions, newest first. Raise `Fault` if the arena does not tell them."""
+    def fetch(self) -> Any:
+        """Return what the page tells about the versions. Raise `Fault` if it does not."""
         if not self._has_token:
-            raise UsageFault(f"this computer has no token of {self._bot}: give it with --token, or hand in from there")
-        return _convert(self._fetch().get("versions", []), list[Version])
+            raise UsageFault(f"this computer has no token of {self._bot}: give it with --token")
+        return self._fetch()
 
     def hand_in(self, file: str, content: bytes, games: Sequence[str] = ()) -> Version:
         """Hand a program in, and return its version. A bot that the arena does not know is registered first. Raise
@@ -114,7 +118,7 @@ class BotSubmissions:
         if len(content) > limits.packed_bytes:
             raise UsageFault(f"{file} has {len(content)} bytes to hand in: {limits.packed_bytes} at most")
         told = self._page.post(content, "bots", self._bot, "submissions", file=file, game=list(games))
-        return _convert(told, Version)
+        return convert(told, Version)
 
     def follow(self, version: Version) -> Version:
         """Return a version once its check has ended. Say it once if no runner is connected. Raise `Fault` after
@@ -122,7 +126,7 @@ class BotSubmissions:
         """
         until = time.monotonic() + CHECK_TIMEOUT_S
         while time.monotonic() < until:
-            version = _convert(self._page.fetch("bots", self._bot, "submissions", str(version.number)), Version)
+            version = convert(self._page.fetch("bots", self._bot, "submissions", str(version.number)), Version)
             if version.state not in OPEN_STATES:
                 return version
             time.sleep(POLL_INTERVAL_S)
@@ -154,11 +158,11 @@ class BotSubmissions:
         """Return the arena's limits. A page that refuses a request with a large body may end it before its answer is
         read, so this comes first.
         """
-        return _convert(self._fetch().get("limits", {}), ArenaLimits)
+        return convert(self._fetch().get("limits", {}), ArenaLimits)
 
     def _fetch(self) -> dict[str, Any]:
-        with _explaining_absence():
-            return _convert(self._page.fetch("bots", self._bot, "submissions"), dict[str, Any])
+        with explaining_absence():
+            return convert(self._page.fetch("bots", self._bot, "submissions"), dict[str, Any])
 
 
 class _Refused(Fault):
@@ -211,7 +215,7 @@ async def _register(server: str, bot: str, token: str) -> None:
 
 
 @contextmanager
-def _explaining_absence() -> Iterator[None]:
+def explaining_absence() -> Iterator[None]:
     """Say that an arena hosts no bots, instead of that it has no page for it."""
     try:
         yield
@@ -223,7 +227,8 @@ def _explaining_absence() -> Iterator[None]:
         raise
 
 
-def _convert(answer: Any, kind: type[T]) -> T:
+def convert(answer: Any, kind: type[T]) -> T:
+    """Return what the page tells as this type. Raise `PageError` if the answer has another form."""
     try:
         return msgspec.convert(answer, kind)
     except msgspec.ValidationError as exc:

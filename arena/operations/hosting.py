@@ -1,4 +1,4 @@
-"""Operator requests about hosted bots: those of runners, and submissions, which the pages pass on."""
+"""Operator requests about hosted bots: those of runners, and those of owners, which the pages pass on."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 
 from arena.hosting.limits import HostingLimits
 from arena.operator.hosting import (
+    ChangeHosting,
     JoinFleet,
+    PublishVersion,
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
     ReportLoad,
+    RequestedMatch,
+    RequestMatch,
     SubmissionPart,
     Submit,
     Submitted,
@@ -20,7 +24,7 @@ from arena.operator.hosting import (
 )
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.server.hosting import Hosting
-from arena.store.bot_versions import read_content
+from arena.store.bot_versions import SingleFile, read_content, set_published
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -56,8 +60,20 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
 
     async def submit(request: Submit, tell: SendEvent) -> Submitted:
         content = hosts().uploads.take(request.upload)
-        version = await hosts().submit(request.bot, request.digest, content, request.manifest)
+        is_file = request.file is not None and request.source_digest is not None
+        file = SingleFile(name=request.file or "", digest=request.source_digest or "") if is_file else None
+        version = await hosts().submit(request.bot, request.digest, content, request.manifest, file)
         return Submitted(number=version.number, state=version.state, runners=hosts().runner_count)
+
+    async def change_hosting(request: ChangeHosting, tell: SendEvent) -> None:
+        await hosts().change(request)
+
+    async def publish_version(request: PublishVersion, tell: SendEvent) -> None:
+        await arena.store.write(set_published, request.bot, request.number, published=request.published)
+
+    async def request_match(request: RequestMatch, tell: SendEvent) -> RequestedMatch:
+        match = arena.requested.request(request.bot, request.opponent, request.game, hosts().plays)
+        return RequestedMatch(match=match)
 
     yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True)
     yield OperationHandler(ReportBotEnded, report_bot_ended)
@@ -66,3 +82,6 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
     yield OperationHandler(ReadVersion, read_version)
     yield OperationHandler(UploadPart, upload_part)
     yield OperationHandler(Submit, submit)
+    yield OperationHandler(ChangeHosting, change_hosting)
+    yield OperationHandler(PublishVersion, publish_version)
+    yield OperationHandler(RequestMatch, request_match)

@@ -12,8 +12,8 @@ import typer
 
 from bots.agents.page import check_page
 from bots.client.settings import DEFAULT_URL, check_name, check_url, read_token
+from bots.commands.hosted_versions import read_versions, show_report, show_versions
 from bots.submission import BotSubmissions, hand_in_and_follow
-from machine.terminal import say
 from protocol import bot_launch
 from protocol.errors import UsageFault, os_errors_as
 
@@ -32,6 +32,9 @@ def submit(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Follow the check; the exit code is 1 if it fails.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Show the versions and the newest check's report.")] = False,
+    version: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="With --status: the report of this version [the newest].")
+    ] = None,
     token: Annotated[
         str | None, typer.Option(envvar=bot_launch.TOKEN_VARIABLE, help="The bot's token; else the saved one.")
     ] = None,
@@ -44,12 +47,16 @@ def submit(
     check_url(server)
     if what is None and not status:
         raise UsageFault("name the file or the folder of the program, or ask for --status")
+    if version is not None and not status:
+        raise UsageFault("--version is the number of a version whose report --status shows: add --status")
     bot = name or (what.absolute().stem if what is not None else "")
     check_name(bot, "the bot's name")
     secret = None if token is None else read_token(token)
     submissions = BotSubmissions(server, bot, secret, None if page is None else check_page(page))
     if status:
-        _show_status(submissions, bot)
+        told = read_versions(submissions.fetch())
+        show_versions(bot, told)
+        show_report(bot, told, version)
         return
     assert what is not None
     file, content = _read(what, game or ())
@@ -64,6 +71,8 @@ def _read(what: Path, games: Any) -> tuple[str, bytes]:
                 raise UsageFault("--game is for a single file: a folder names its games in bot.toml")
             return "bot.zip", _pack(what)
         content = what.read_bytes()
+    if not content:
+        raise UsageFault(f"{what} is empty: hand in a program")
     if what.suffix != ".zip" and not games:
         raise UsageFault("which game does it play? Name it with --game")
     if what.suffix == ".zip" and games:
@@ -82,13 +91,3 @@ def _pack(folder: Path) -> bytes:
                 if name not in IGNORED_NAMES and path.is_file() and not path.is_symlink():
                     archive.write(path, path.relative_to(folder).as_posix())
     return packed.getvalue()
-
-
-def _show_status(submissions: BotSubmissions, bot: str) -> None:
-    versions = submissions.read_versions()
-    if not versions:
-        say(f"{bot}: nothing was handed in")
-        return
-    for version in reversed(versions):
-        say(f"version {version.number}  {version.state}{', plays now' if version.active else ''}  {version.submitted}")
-    say(versions[0].describe(bot))
