@@ -99,31 +99,32 @@ class BotSubmissions:
         self._server = server
         self._bot = bot
         self._given = token
-        saved = token or find_token(server, bot, default_path())
-        self._page = PageClient(server, page, token=saved)
-        self._has_token = saved is not None
+        self._token = token or find_token(server, bot, default_path())
         self._where = page
+        self._page = PageClient(server, page, token=self._token)
 
     def fetch(self) -> Any:
         """Return what the page tells about the versions. Raise `Fault` if it does not."""
-        if not self._has_token:
+        if self._token is None:
             raise UsageFault(f"this computer has no token of {self._bot}: give it with --token")
         return self._fetch()
 
     def hand_in(self, file: str, content: bytes, games: Sequence[str] = ()) -> Version:
         """Hand a program in, and return its version. A bot that the arena does not know is registered first. Raise
         `Fault` if the arena refuses it.
+
+        The bot's token is left out of a source file, as the page for connecting bots puts it there.
         """
         limits = self._prepare()
+        if self._token is not None and not file.endswith(".zip"):
+            content = content.replace(self._token.encode(), b"")
         if len(content) > limits.packed_bytes:
             raise UsageFault(f"{file} has {len(content)} bytes to hand in: {limits.packed_bytes} at most")
         told = self._page.post(content, "bots", self._bot, "submissions", file=file, game=list(games))
         return convert(told, Version)
 
     def follow(self, version: Version) -> Version:
-        """Return a version once its check has ended. Say it once if no runner is connected. Raise `Fault` after
-        `CHECK_TIMEOUT_S`.
-        """
+        """Return a version once its check has ended. Raise `Fault` after `CHECK_TIMEOUT_S`."""
         until = time.monotonic() + CHECK_TIMEOUT_S
         while time.monotonic() < until:
             version = convert(self._page.fetch("bots", self._bot, "submissions", str(version.number)), Version)
@@ -137,7 +138,7 @@ class BotSubmissions:
         try:
             return self._limits()
         except PageError as fault:
-            if fault.status == HTTPStatus.UNAUTHORIZED and not self._has_token:
+            if fault.status == HTTPStatus.UNAUTHORIZED and self._token is None:
                 raise Fault(
                     f"the name {self._bot} is taken, and this computer has no token of it: choose another with --name, "
                     "or give its token with --token"
@@ -148,10 +149,11 @@ class BotSubmissions:
         try:
             asyncio.run(_register(self._server, self._bot, token))
         except _Refused:
-            if not self._has_token:
+            if self._token is None:
                 forget_token(self._server, self._bot, default_path())
             raise
-        self._page, self._has_token = PageClient(self._server, self._where, token=token), True
+        self._token = token
+        self._page = PageClient(self._server, self._where, token=token)
         return self._limits()
 
     def _limits(self) -> ArenaLimits:

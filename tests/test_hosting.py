@@ -385,6 +385,19 @@ async def test_a_python_bot_hands_itself_in_and_follows_its_check(tmp_path: Path
     ]
 
 
+async def test_the_token_in_a_program_is_not_handed_in_with_it(tmp_path: Path, program: Path) -> None:
+    token = "t" * 30
+    async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "mine", token=token):
+        program.write_text(MINE.replace('Mine("mine")', f'Mine("mine"), token="{token}"'))  # noqa: ASYNC240
+        done = await submit(arena, str(program), "--game", "nim", "--token", token)
+        assert done.code == 0, done.err
+        async with joined(arena) as runner:
+            check = await runner.next(CheckVersion)
+            part = await runner.ask(ReadVersion(digest=check.digest), SubmissionPart)
+    found = read_submission(part.data, ["nim"], SubmissionLimits())
+    assert found.files["mine.py"].decode() == MINE.replace('Mine("mine")', 'Mine("mine"), token=""')
+
+
 async def test_a_name_that_another_owns_or_that_is_refused_leaves_no_token(tmp_path: Path, program: Path) -> None:
     async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "mine"):
         done = await submit(arena, str(program), "--game", "nim")
