@@ -41,7 +41,6 @@ class _Seat(Struct, frozen=True, kw_only=True):
 
     bot: str
     rank: int
-    reason: str
 
 
 class _Result(Struct, frozen=True, kw_only=True):
@@ -166,4 +165,4 @@ def _describe_result(bot: str, result: _Result) -> str:
         raise PageError(f"the arena answers like another version: {list_choices(seat.bot for seat in result.seats)}")
     is_shared = [seat.rank for seat in result.seats].count(mine.rank) > 1
     what = "drew" if is_shared else "won" if mine.rank == 1 else "lost"
-    return f"{bot} {what} after {result.plies} plies ({mine.reason})"
+    return f"{bot} {what} after {result.plies} plies"
