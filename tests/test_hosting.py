@@ -19,8 +19,10 @@ from arena.operator.client import OperatorConnection, connect_to_folder
 from arena.operator.hosting import (
     CheckVersion,
     EndBot,
+    FinishMatches,
     Joined,
     JoinFleet,
+    LeaveFleet,
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
@@ -133,7 +135,7 @@ async def test_a_program_is_checked_then_run_by_a_ticket_and_replaced_by_the_nex
             assert (run.bot, run.number, run.digest) == ("mine", 1, check.digest)
             assert (await following).out.splitlines()[1:] == ["mine: version 1 passed its check", "nim: ok"]
 
-            async with player(arena.url, "mine", token=run.ticket):
+            async with player(arena.url, "mine", token=run.ticket) as mine:
                 await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
                 second = await runner.next(CheckVersion)
                 await runner.report(second, passed=False, report="nim: failed\nat ply 3")
@@ -147,7 +149,15 @@ async def test_a_program_is_checked_then_run_by_a_ticket_and_replaced_by_the_nex
                 ]
                 again = await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
                 assert "version 2 was handed in; it is waiting" in again.out
-                await runner.report(await runner.next(CheckVersion), passed=True, report="nim: ok")
+                async with player(arena.url, "other") as other:
+                    for one in (mine, other):
+                        await one.seek()
+                    for one in (mine, other):
+                        await one.begin()
+                    await runner.report(await runner.next(CheckVersion), passed=True, report="nim: ok")
+                    assert (await runner.next(FinishMatches)).bot == "mine"
+                    await asyncio.gather(mine.play(), other.play())
+                await runner.ask(ReportBotEnded(runner=runner.number, bot="mine", why="it has finished"))
                 assert (await runner.next(EndBot)).bot == "mine"
                 replaced = await runner.next(RunBot)
                 assert replaced.number == 2
@@ -192,6 +202,46 @@ async def test_a_bot_moves_to_another_runner_with_a_new_ticket_and_the_old_one_o
                 assert (await second.next(EndBot)).bot == "mine"
                 assert (await second.next(RunBot)).number == 1, "after a while"
         assert await arena.says("the hosted bot mine ended on runner 2: it crashed")
+
+
+async def test_a_match_goes_on_with_the_version_that_began_it_when_its_runner_is_lost_after_the_next_has_passed(
+    tmp_path: Path, program: Path
+) -> None:
+    async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "other") as other:
+        await submit(arena, str(program), "--game", "nim")
+        async with joined(arena, slots=1) as first:
+            await first.report(await first.next(CheckVersion), passed=True, report="")
+            run = await first.next(RunBot)
+            async with player(arena.url, "mine", token=run.ticket, version="v1") as mine:
+                for one in (mine, other):
+                    await one.seek()
+                for one in (mine, other):
+                    await one.begin()
+                await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
+                await first.report(await first.next(CheckVersion), passed=True, report="")
+                await first.next(FinishMatches)
+            await first.ask(LeaveFleet(runner=first.number))
+        async with joined(arena, slots=1) as second:
+            again = await second.next(RunBot)
+            assert (again.number, again.digest) == (1, run.digest)
+            await second.next(FinishMatches)
+            async with player(arena.url, "mine", token=again.ticket, version="v1") as mine:
+                await mine.expect("start")
+                await asyncio.gather(mine.play(), other.play())
+            await second.ask(ReportBotEnded(runner=second.number, bot="mine", why="it has finished"))
+            await second.next(EndBot)
+            assert (await second.next(RunBot)).number == 2
+
+
+async def test_a_runner_that_could_not_make_a_check_does_not_fail_the_version(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+        async with joined(arena) as first, joined(arena) as second:
+            check = await first.next(CheckVersion)
+            told = {"version": check.version, "passed": False, "report": "the disk is full", "runner_failed": True}
+            await first.ask(ReportCheck(runner=first.number, **told))
+            assert await second.next(CheckVersion) == check
+        assert await arena.says("runner 1 can't check version 1: the disk is full")
 
 
 async def test_only_the_owner_and_the_operator_read_reports_and_hand_programs_in(tmp_path: Path, program: Path) -> None:

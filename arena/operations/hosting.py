@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from arena.operator.hosting import (
     JoinFleet,
+    LeaveFleet,
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
@@ -15,12 +16,17 @@ from arena.operator.hosting import (
     Submitted,
     UploadPart,
 )
-from arena.operator.requests import OperationHandler, SendEvent
+from arena.operator.requests import Keepalive, OperationHandler, SendEvent
 from arena.server.hosting import Hosting
 from arena.store.bot_versions import read_content
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
+
+RUNNER_KEEPALIVE = Keepalive(ping_interval_s=2.0, pong_timeout_s=6.0)
+"""The keepalive of a runner's connection. A silent one is noticed within 8 s, so that its bots play elsewhere within
+15 s.
+"""
 
 
 def handlers(arena: Arena) -> Iterator[OperationHandler]:
@@ -35,6 +41,9 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
     async def join_fleet(request: JoinFleet, tell: SendEvent) -> None:
         await hosts().serve_runner(request.slots, tell)
 
+    async def leave_fleet(request: LeaveFleet, tell: SendEvent) -> None:
+        hosts().on_runner_leaving(request.runner)
+
     async def report_bot_ended(request: ReportBotEnded, tell: SendEvent) -> None:
         hosts().on_bot_ended(request)
 
@@ -42,7 +51,9 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
         await hosts().on_checked(request)
 
     async def read_version(request: ReadVersion, tell: SendEvent) -> SubmissionPart:
-        return SubmissionPart(data=await arena.store.read_slowly(read_content, request.digest, request.offset))
+        return SubmissionPart(
+            data=await arena.store.read_slowly(read_content, request.digest, request.offset, request.max_bytes)
+        )
 
     async def upload_part(request: UploadPart, tell: SendEvent) -> None:
         hosts().uploads.add(request.upload, request.data)
@@ -52,7 +63,8 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
         version = await hosts().submit(request.bot, request.digest, content, request.manifest)
         return Submitted(number=version.number, state=version.state, runners=hosts().runner_count)
 
-    yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True)
+    yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True, keepalive=RUNNER_KEEPALIVE)
+    yield OperationHandler(LeaveFleet, leave_fleet)
     yield OperationHandler(ReportBotEnded, report_bot_ended)
     yield OperationHandler(ReportCheck, report_check)
     yield OperationHandler(ReadVersion, read_version)

@@ -5,12 +5,23 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from collections import deque
 from collections.abc import Callable
 
 from arena.host.client_registry import ClientRegistry
 from arena.hosting import fleet
 from arena.hosting.submission import SubmissionLimits
-from arena.operator.hosting import CheckVersion, EndBot, Joined, ReportBotEnded, ReportCheck, RunBot
+from arena.operator.hosting import (
+    CheckVersion,
+    EndBot,
+    FinishMatches,
+    Joined,
+    ReportBotEnded,
+    ReportCheck,
+    RunBot,
+    parse_version_label,
+    version_label,
+)
 from arena.server.auth import Tickets
 from arena.store import bot_versions
 from arena.store.async_store import AsyncStore
@@ -68,12 +79,13 @@ class Hosting:
         self._tell: dict[int, Callable[[object], None]] = {}
         """The function that sends an event to a runner, by the runner's number."""
         self._hosted: dict[int, HostedVersion] = {}
-        """The active versions of all hosted bots, by id."""
+        """The versions that may be run, by id: the active ones, and those that began matches under way."""
         self._orphans: set[str] = set()
         """The bots whose runner was lost. Their connections may outlive it, and are no reason not to run them again."""
         self._changed = asyncio.Event()
         self._refreshing: asyncio.Task[None] | None = None
-        self._effects: asyncio.Queue[fleet.Effect] = asyncio.Queue()
+        self._effects: deque[fleet.Effect] = deque()
+        """The effects that the store takes part in and that are still to be carried out."""
 
     @property
     def runner_count(self) -> int:
@@ -95,9 +107,15 @@ class Hosting:
             del self._tell[runner]
             log.info("runner %d is gone", runner)
             self._feed(fleet.RunnerLeft(runner))
+            self._changed.set()
             if not self._tell and self._refreshing is not None:
                 self._refreshing.cancel()
                 self._refreshing = None
+
+    def on_runner_leaving(self, runner: int) -> None:
+        """Give a runner nothing new, and let its bots finish their matches under way. They run elsewhere then."""
+        log.info("runner %d leaves: its bots finish their matches", runner)
+        self._feed(fleet.RunnerLeaving(runner))
 
     async def submit(self, bot: str, digest: str, content: bytes, manifest: str) -> BotVersion:
         """Store a version of a bot, which is then checked. Raise `UsageFault` if there were too many today."""
@@ -108,13 +126,21 @@ class Hosting:
 
     def on_bot_ended(self, report: ReportBotEnded) -> None:
         log.info("the hosted bot %s ended on runner %d: %s", report.bot, report.runner, report.why)
-        self._feed(fleet.BotEnded(report.runner, fold_name(report.bot)))
+        self._feed(fleet.BotEnded(report.runner, fold_name(report.bot), runner_failed=report.runner_failed))
 
     async def on_checked(self, report: ReportCheck) -> None:
         """Store how a check ended, if it is the one that the runner was told to make."""
         if not self._fleet.is_checking(report.runner, report.version):
             return
-        await self._store.write(bot_versions.end_check, report.version, passed=report.passed, report=report.report)
+        if report.runner_failed:
+            log.warning("runner %d can't check version %d: %s", report.runner, report.version, report.report)
+            self._feed(fleet.CheckFailed(report.runner, report.version))
+            return
+        try:
+            await self._store.write(bot_versions.end_check, report.version, passed=report.passed, report=report.report)
+        except ArenaFault:
+            self._feed(fleet.CheckFailed(report.runner, report.version))
+            raise
         self._feed(fleet.VersionChecked(report.runner, report.version))
         self._changed.set()
 
@@ -123,18 +149,46 @@ class Hosting:
         while True:
             self._changed.clear()
             try:
-                hosted = await self._store.read(bot_versions.hosted_bots)
+                bots, hosted = await self._read_bots()
                 unchecked = await self._store.read(bot_versions.unchecked_versions)
-                self._hosted = {one.version: one for one in hosted}
-                bots = tuple(fleet.HostedBot(one.key, one.version) for one in hosted if not self._is_elsewhere(one))
-                self._feed(fleet.Snapshot(bots, tuple(unchecked)))
-                while not self._effects.empty():
-                    await self._perform(self._effects.get_nowait())
+                self._hosted = hosted  # with the snapshot, which names no other versions
+                waiting = tuple(fleet.UncheckedVersion(one.version, one.key) for one in unchecked)
+                self._feed(fleet.Snapshot(bots, waiting))
+                while self._effects:
+                    await self._perform(self._effects[0])
+                    self._effects.popleft()  # not before: it is carried out again if the store fails
             except ArenaFault as fault:
                 log.warning("hosted bots wait: %s", fault)
             except Exception:  # without this task, no bot would run again
                 log.exception("hosted bots wait")
             await wait_within(self._changed.wait(), REFRESH_INTERVAL_S)
+
+    async def _read_bots(self) -> tuple[tuple[fleet.HostedBot, ...], dict[int, HostedVersion]]:
+        """Return the bots that shall run, and the versions that may be run, by id."""
+        hosted = await self._store.read(bot_versions.hosted_bots)
+        known = {one.version: one for one in hosted}
+        bots = []
+        for one in hosted:
+            if not self._is_elsewhere(one):
+                began = await self._find_version_that_began(one)
+                if began is not None:
+                    known[began.version] = began
+                bots.append(fleet.HostedBot(one.key, one.version, None if began is None else began.version))
+        return tuple(bots), known
+
+    async def _find_version_that_began(self, hosted: HostedVersion) -> HostedVersion | None:
+        """Return the version that began a bot's match under way; None without one. A match that another program of the
+        author's began goes on with the active version.
+        """
+        began = [runner.version_of(seat) for runner, seat in self._clients.matches_of(hosted.key).values()]
+        if not began:
+            return None
+        if version_label(hosted.number) in began:
+            return hosted
+        for number in filter(None, map(parse_version_label, began)):
+            if found := await self._store.read(bot_versions.find_passed_version, hosted.key, number):
+                return found
+        return hosted
 
     def _is_elsewhere(self, hosted: HostedVersion) -> bool:
         """Return whether a bot is connected, but not by a runner: its author runs it, which comes first."""
@@ -148,10 +202,12 @@ class Hosting:
                     self._orphans.add(effect.bot)
                 self._tickets.revoke(effect.bot)
                 self._send(effect.runner, EndBot(bot=effect.bot))
+            elif isinstance(effect, fleet.FinishBot):
+                self._send(effect.runner, FinishMatches(bot=effect.bot))
             elif isinstance(effect, fleet.StartBot):
                 self._start_bot(effect)
             else:
-                self._effects.put_nowait(effect)
+                self._effects.append(effect)
                 self._changed.set()
 
     def _start_bot(self, start: fleet.StartBot) -> None:
