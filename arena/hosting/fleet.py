@@ -167,6 +167,8 @@ class _Run:
     started: float
     since: float
     """The time since which the bot had waited for its slot."""
+    is_replaced: bool = False
+    """True if the bot was started with a version that had been replaced, to finish the match that it had begun."""
     is_finishing: bool = False
 
 
@@ -284,7 +286,7 @@ class Fleet:
         if ended.runner_failed:
             self._runners[ended.runner].rests_until = now + RUNNER_REST_S
             since = run.since
-        elif not run.is_finishing or now - run.started < FIRST_RESTART_DELAY_S:
+        elif not run.is_finishing or (run.is_replaced and now - run.started < FIRST_RESTART_DELAY_S):
             self._delay(ended.bot, run, now)
         del self._runs[ended.bot]
         self._runners[run.runner].bots.remove(ended.bot)
@@ -349,8 +351,9 @@ class Fleet:
         wanted = self._wanted[bot]
         version = wanted.version if wanted.began is None else wanted.began
         self._runners[number].bots.add(bot)
-        self._runs[bot] = _Run(version, number, now, self._waiting.pop(bot))
-        finishing = self._finish([bot] if version != wanted.version else [])
+        is_replaced = version != wanted.version
+        self._runs[bot] = _Run(version, number, now, self._waiting.pop(bot), is_replaced)
+        finishing = self._finish([bot] if is_replaced else [])
         return [StartBot(number, bot, version), *finishing]
 
     def _start_check(self, number: int, now: float) -> list[Effect]:

@@ -116,7 +116,7 @@ def test_bots_of_a_runner_that_leaves_finish_there_and_run_elsewhere() -> None:
     fleet = Fleet()
     fed(fleet, RunnerJoined(1, 2), Snapshot((ANN, BOB), versions(7)), RunnerJoined(2, 1))
     assert fed(fleet, RunnerLeaving(1)) == [FinishBot(1, "ann"), FinishBot(1, "bob")]
-    assert fed(fleet, BotEnded(1, "ann"), now=5.0) == [StopBot(1, "ann"), StartBot(2, "ann", 1)]
+    assert fed(fleet, BotEnded(1, "ann")) == [StopBot(1, "ann"), StartBot(2, "ann", 1)], "no delay"
     assert fed(fleet, VersionChecked(1, 7), BotEnded(1, "bob"), now=6.0) == [StopBot(1, "bob")]
     assert fed(fleet, Snapshot((ANN, BOB), versions(8)), now=7.0) == [StartCheck(2, 8)]
     assert fed(fleet, RunnerLeft(1)) == []
