@@ -93,7 +93,7 @@ class FleetMachine(RuleBasedStateMachine):
         assert self.resting.get(runner, 0.0) <= self.now
 
     def snapshot(self) -> None:
-        bots = [HostedBot(bot, version, self.began.get(bot)) for bot, version in self.active.items()]
+        bots = [HostedBot(bot, version, began=self.began.get(bot)) for bot, version in self.active.items()]
         self.feed(Snapshot(tuple(bots), tuple(UncheckedVersion(*one) for one in sorted(self.unchecked.items()))))
 
     def running_on(self, runner: int) -> list[str]:

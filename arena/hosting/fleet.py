@@ -35,6 +35,8 @@ class HostedBot(Struct, frozen=True):
     """The folded name."""
     version: int
     """The id of the version."""
+    games: tuple[str, ...] = ()
+    """The games that it plays. If they change, its run ends and another begins."""
     began: int | None = None
     """The id of the version that began the bot's match under way; None if the bot has no match."""
 
@@ -66,7 +68,9 @@ class RunnerLeft(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """The bots that shall run now, and the versions that wait for their check, oldest first."""
+    """The bots that shall run now, and the versions that wait for their check, oldest first. A bot that is left out
+    ends: its owner paused it, it was revoked, or its author runs it.
+    """
 
     bots: tuple[HostedBot, ...]
     unchecked: tuple[UncheckedVersion, ...] = ()
@@ -163,6 +167,7 @@ class _Runner:
 @dataclass
 class _Run:
     version: int
+    games: tuple[str, ...]
     runner: int
     started: float
     since: float
@@ -276,7 +281,8 @@ class Fleet:
             del self._lost_checks[version]
 
     def _is_outdated(self, bot: str, run: _Run) -> bool:
-        return bot not in self._wanted or self._wanted[bot].version != run.version
+        wanted = self._wanted.get(bot)
+        return wanted is None or (wanted.version, wanted.games) != (run.version, run.games)
 
     def _on_ended(self, ended: BotEnded, now: float) -> list[Effect]:
         run = self._runs.get(ended.bot)
@@ -352,7 +358,7 @@ class Fleet:
         version = wanted.version if wanted.began is None else wanted.began
         self._runners[number].bots.add(bot)
         is_replaced = version != wanted.version
-        self._runs[bot] = _Run(version, number, now, self._waiting.pop(bot), is_replaced)
+        self._runs[bot] = _Run(version, wanted.games, number, now, self._waiting.pop(bot), is_replaced)
         finishing = self._finish([bot] if is_replaced else [])
         return [StartBot(number, bot, version), *finishing]
 

@@ -173,7 +173,7 @@ class Hosting:
                 began = await self._find_version_that_began(one)
                 if began is not None:
                     known[began.version] = began
-                bots.append(fleet.HostedBot(one.key, one.version, None if began is None else began.version))
+                bots.append(fleet.HostedBot(one.key, one.version, began=None if began is None else began.version))
         return tuple(bots), known
 
     async def _find_version_that_began(self, hosted: HostedVersion) -> HostedVersion | None:

@@ -73,6 +73,14 @@ def test_a_new_version_starts_when_the_old_one_has_finished_its_match_and_a_bot_
     assert fed(fleet, BotEnded(1, "ann"), now=5.0) == [StopBot(1, "ann"), StartBot(1, "ann", 9)]
 
 
+def test_a_bot_whose_games_change_finishes_its_match_and_starts_again() -> None:
+    fleet = Fleet()
+    fed(fleet, RunnerJoined(1, 1), Snapshot((HostedBot("ann", 1, ("nim",)),)))
+    changed = Snapshot((HostedBot("ann", 1, ("nim", "halma")),))
+    assert fed(fleet, changed) == [FinishBot(1, "ann")]
+    assert fed(fleet, BotEnded(1, "ann"), changed) == [StopBot(1, "ann"), StartBot(1, "ann", 1)]
+
+
 def test_a_match_is_finished_by_the_version_that_began_it_also_after_its_runner_is_lost() -> None:
     fleet = Fleet()
     fed(fleet, RunnerJoined(1, 1), RunnerJoined(2, 1), Snapshot((OLD,)))
