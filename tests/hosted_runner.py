@@ -8,7 +8,16 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from arena.operator.client import OperatorConnection, connect_to_folder
-from arena.operator.hosting import CheckVersion, Joined, JoinFleet, ReportCheck, RunnerEvent
+from arena.operator.hosting import (
+    CheckVersion,
+    EndBot,
+    FinishMatches,
+    Joined,
+    JoinFleet,
+    ReportBotEnded,
+    ReportCheck,
+    RunnerEvent,
+)
 from processes import RunningArena
 from timeouts import WITHIN
 
@@ -34,6 +43,12 @@ class Runner:
     async def report(self, check: CheckVersion, *, passed: bool, report: str) -> None:
         told = ReportCheck(runner=self.number, version=check.version, passed=passed, report=report)
         await self.ask(told)
+
+    async def end_bot(self, bot: str) -> None:
+        """The arena lets a bot finish: it has no match, and ends."""
+        await self.next(FinishMatches)
+        await self.ask(ReportBotEnded(runner=self.number, bot=bot, why="it has finished"))
+        await self.next(EndBot)
 
     async def follow(self, slots: int) -> None:
         await self._connection.ask(JoinFleet(slots=slots), dict, RunnerEvent, self._events.put_nowait)  # type: ignore[arg-type]

@@ -22,9 +22,12 @@ from arena.operator.client import connect_to_folder
 from arena.operator.hosting import (
     CheckVersion,
     EndBot,
+    FinishMatches,
     JoinFleet,
+    LeaveFleet,
     ReadVersion,
     ReportBotEnded,
+    ReportCheck,
     ReportLoad,
     RunBot,
     SubmissionPart,
@@ -112,7 +115,7 @@ async def test_a_program_is_checked_then_run_by_a_ticket_and_replaced_by_the_nex
             assert (run.bot, run.number, run.digest) == ("mine", 1, check.digest)
             assert (await following).out.splitlines()[1:] == ["mine: version 1 passed its check", "nim: ok"]
 
-            async with player(arena.url, "mine", token=run.ticket):
+            async with player(arena.url, "mine", token=run.ticket) as mine:
                 await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
                 second = await runner.next(CheckVersion)
                 await runner.report(second, passed=False, report="nim: failed\nat ply 3")
@@ -128,7 +131,15 @@ async def test_a_program_is_checked_then_run_by_a_ticket_and_replaced_by_the_nex
                 assert first.out.splitlines()[2:] == ["mine: version 1 passed its check", "nim: ok"]
                 again = await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
                 assert "version 2 was handed in; it is waiting" in again.out
-                await runner.report(await runner.next(CheckVersion), passed=True, report="nim: ok")
+                async with player(arena.url, "other") as other:
+                    for one in (mine, other):
+                        await one.seek()
+                    for one in (mine, other):
+                        await one.begin()
+                    await runner.report(await runner.next(CheckVersion), passed=True, report="nim: ok")
+                    assert (await runner.next(FinishMatches)).bot == "mine"
+                    await asyncio.gather(mine.play(), other.play())
+                await runner.ask(ReportBotEnded(runner=runner.number, bot="mine", why="it has finished"))
                 assert (await runner.next(EndBot)).bot == "mine"
                 replaced = await runner.next(RunBot)
                 assert replaced.number == 2
@@ -173,6 +184,46 @@ async def test_a_bot_moves_to_another_runner_with_a_new_ticket_and_the_old_one_o
                 assert (await second.next(EndBot)).bot == "mine"
                 assert (await second.next(RunBot)).number == 1, "after a while"
         assert await arena.says("the hosted bot mine ended on runner 2: it crashed")
+
+
+async def test_a_match_goes_on_with_the_version_that_began_it_when_its_runner_is_lost_after_the_next_has_passed(
+    tmp_path: Path, program: Path
+) -> None:
+    async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "other") as other:
+        await submit(arena, str(program), "--game", "nim")
+        async with joined(arena, slots=1) as first:
+            await first.report(await first.next(CheckVersion), passed=True, report="")
+            run = await first.next(RunBot)
+            async with player(arena.url, "mine", token=run.ticket, version="v1") as mine:
+                for one in (mine, other):
+                    await one.seek()
+                for one in (mine, other):
+                    await one.begin()
+                await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
+                await first.report(await first.next(CheckVersion), passed=True, report="")
+                await first.next(FinishMatches)
+            await first.ask(LeaveFleet(runner=first.number))
+        async with joined(arena, slots=1) as second:
+            again = await second.next(RunBot)
+            assert (again.number, again.digest) == (1, run.digest)
+            await second.next(FinishMatches)
+            async with player(arena.url, "mine", token=again.ticket, version="v1") as mine:
+                await mine.expect("start")
+                await asyncio.gather(mine.play(), other.play())
+            await second.ask(ReportBotEnded(runner=second.number, bot="mine", why="it has finished"))
+            await second.next(EndBot)
+            assert (await second.next(RunBot)).number == 2
+
+
+async def test_a_runner_that_could_not_make_a_check_does_not_fail_the_version(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+        async with joined(arena) as first, joined(arena) as second:
+            check = await first.next(CheckVersion)
+            told = {"version": check.version, "passed": False, "report": "the disk is full", "runner_failed": True}
+            await first.ask(ReportCheck(runner=first.number, **told))
+            assert await second.next(CheckVersion) == check
+        assert await arena.says("runner 1 can't check version 1: the disk is full")
 
 
 async def test_only_the_owner_and_the_operator_read_reports_and_hand_programs_in(tmp_path: Path, program: Path) -> None:
@@ -243,7 +294,7 @@ async def test_an_owner_pauses_a_bot_goes_back_to_a_version_and_chooses_its_game
         await runner.report(await runner.next(CheckVersion), passed=True, report="")
         assert (await runner.next(RunBot)).games == ("nim", "tictactoe")
         assert "version 1  passed, paused" in (await hosted(arena, "--pause")).out
-        await runner.next(EndBot)
+        await runner.end_bot("mine")
         page = f"{await arena.page()}/bots/mine"
         assert "Hosted by the arena, version 1, paused by its owner" in (await get(page, None)).text
         await hosted(arena, "--resume")
@@ -251,18 +302,18 @@ async def test_an_owner_pauses_a_bot_goes_back_to_a_version_and_chooses_its_game
 
         await submit(arena, str(program), "--game", "nim")
         await runner.report(await runner.next(CheckVersion), passed=True, report="")
-        await runner.next(EndBot)
+        await runner.end_bot("mine")
         assert (await runner.next(RunBot)).number == 2
         told = await hosted(arena, "--use", "1", "--games", "tictactoe")
         assert re.sub(r"  20\S+", "", told.out).splitlines() == [
             "version 1  passed, plays now  tictactoe",
             "version 2  passed  nim",
         ]
-        await runner.next(EndBot)
+        await runner.end_bot("mine")
         run = await runner.next(RunBot)
         assert (run.number, run.games) == (1, ("tictactoe",))
         await hosted(arena, "--games", "all")
-        await runner.next(EndBot)
+        await runner.end_bot("mine")
         assert (await runner.next(RunBot)).games == ("nim", "tictactoe")
         for words, why in (
             (["--use", "3", "--pause"], "version 3 of mine does not exist: one of 2, 1"),
@@ -415,22 +466,23 @@ async def test_a_name_that_another_owns_or_that_is_refused_leaves_no_token(tmp_p
 
 
 async def test_a_version_that_waits_says_how_many_checks_are_before_it(tmp_path: Path, program: Path) -> None:
-    async with hosting_arena(tmp_path / "data") as arena, joined(arena) as runner:
-        for name in ("ann", "bob", "cid"):
+    async with hosting_arena(tmp_path / "data") as arena, joined(arena, slots=1) as runner:
+        for name in ("ann", "bob", "cid", "dan"):
             await submit(arena, str(program), "--game", "nim", "--name", name)
-        await runner.next(CheckVersion)
+        for _ in range(2):
+            await runner.next(CheckVersion)
         told = [
-            (await submit(arena, "--name", name, "--status")).out.splitlines()[-1] for name in ("ann", "bob", "cid")
+            (await submit(arena, "--name", name, "--status")).out.splitlines()[-1] for name in ("ann", "cid", "dan")
         ]
         assert told == [
             "ann: version 1 is being checked",
-            "bob: version 1 waits for its check; 1 check is before it",
             "cid: version 1 waits for its check; 2 checks are before it",
+            "dan: version 1 waits for its check; 3 checks are before it",
         ]
         status = await call_beside("arena", "status", "--data", str(arena.data))
-        assert "0 hosted bots: 0 on the 4 slots of 1 runner" in status.out
+        assert "0 hosted bots: 0 on the 1 slot of 1 runner" in status.out
         assert "2 versions wait for a check" in status.out
-        assert "checks ann" in status.out
+        assert "checks ann, checks bob" in status.out
 
 
 LIMITS = (

@@ -40,8 +40,8 @@ log = logging.getLogger("arena.runner")
 def runner(
     url: str, client_url: str | None, slots: int, memory_mib: int, folder: Path | None, token: str, sandbox: str
 ) -> None:
-    """Run hosted bots of the arena at `url` until SIGINT or SIGTERM. Raise `Fault` if the sandbox can't be had here, or
-    if the arena refuses the token.
+    """Run hosted bots of the arena at `url` until SIGINT or SIGTERM, after which they finish their matches under way; a
+    second signal ends them at once. Raise `Fault` if the sandbox can't be had here, or if the arena refuses the token.
     """
     if not 1 <= slots <= MAX_SLOTS:
         raise UsageFault(f"--slots is {slots}: 1 to {MAX_SLOTS}")
@@ -93,8 +93,15 @@ def find_token(file: Path | None, environ: MutableMapping[str, str] = os.environ
 
 
 async def _run(url: str, token: str, slots: int, boxes: Boxes, folder: Path, client_url: str) -> None:
-    running = asyncio.create_task(run(url, token, slots, boxes, folder, client_url))
+    leave = asyncio.Event()
+    running = asyncio.create_task(run(url, token, slots, boxes, folder, client_url, leave))
+
+    def stop() -> None:
+        if leave.is_set():
+            running.cancel()
+        leave.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, running.cancel)
+        asyncio.get_running_loop().add_signal_handler(number, stop)
     with contextlib.suppress(asyncio.CancelledError):
         await running

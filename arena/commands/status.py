@@ -149,7 +149,7 @@ def _runners(runners: Sequence[RunnerStatus], now: datetime, width: int) -> list
             _format_age(now, runner.since),
             f"{len(runner.bots)} of {runner.slots}",
             "-" if runner.load is None else f"{runner.load:.2f}",
-            ", ".join([*runner.bots, *([] if runner.checking is None else [f"checks {runner.checking}"])]) or "-",
+            ", ".join([*runner.bots, *(f"checks {bot}" for bot in runner.checks)]) or "-",
         )
         for runner in runners
     ]

@@ -10,6 +10,7 @@ from arena.hosting.limits import HostingLimits
 from arena.operator.hosting import (
     ChangeHosting,
     JoinFleet,
+    LeaveFleet,
     PublishVersion,
     ReadVersion,
     ReportBotEnded,
@@ -22,12 +23,17 @@ from arena.operator.hosting import (
     Submitted,
     UploadPart,
 )
-from arena.operator.requests import OperationHandler, SendEvent
+from arena.operator.requests import Keepalive, OperationHandler, SendEvent
 from arena.server.hosting import Hosting
 from arena.store.bot_versions import SingleFile, read_content, set_published
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
+
+RUNNER_KEEPALIVE = Keepalive(ping_interval_s=2.0, pong_timeout_s=6.0)
+"""The keepalive of a runner's connection. A silent one is noticed within 8 s, so that its bots play elsewhere within
+15 s.
+"""
 
 
 def make_hosting(arena: Arena, limits: HostingLimits) -> Callable[[], Hosting]:
@@ -43,6 +49,9 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
     async def join_fleet(request: JoinFleet, tell: SendEvent) -> None:
         await hosts().serve_runner(request.slots, request.host, tell)
 
+    async def leave_fleet(request: LeaveFleet, tell: SendEvent) -> None:
+        hosts().on_runner_leaving(request.runner)
+
     async def report_bot_ended(request: ReportBotEnded, tell: SendEvent) -> None:
         hosts().on_bot_ended(request)
 
@@ -53,7 +62,9 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
         await hosts().on_checked(request)
 
     async def read_version(request: ReadVersion, tell: SendEvent) -> SubmissionPart:
-        return SubmissionPart(data=await arena.store.read_slowly(read_content, request.digest, request.offset))
+        return SubmissionPart(
+            data=await arena.store.read_slowly(read_content, request.digest, request.offset, request.max_bytes)
+        )
 
     async def upload_part(request: UploadPart, tell: SendEvent) -> None:
         hosts().uploads.add(request.upload, request.data)
@@ -75,7 +86,8 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
         match = arena.requested.request(request.bot, request.opponent, request.game, hosts().plays)
         return RequestedMatch(match=match)
 
-    yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True)
+    yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True, keepalive=RUNNER_KEEPALIVE)
+    yield OperationHandler(LeaveFleet, leave_fleet)
     yield OperationHandler(ReportBotEnded, report_bot_ended)
     yield OperationHandler(ReportCheck, report_check)
     yield OperationHandler(ReportLoad, report_load)

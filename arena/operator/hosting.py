@@ -6,6 +6,7 @@ runner's other requests say what became of them.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
@@ -35,6 +36,17 @@ class Joined(Struct, frozen=True, kw_only=True, tag="joined"):
     runner: int
 
 
+def version_label(number: int) -> str:
+    """Return the version that a hosted bot announces to the arena: the letter v and the number."""
+    return f"v{number}"
+
+
+def parse_version_label(label: str) -> int | None:
+    """Return the number in a version that a hosted bot announced; None if the text is none."""
+    found = re.fullmatch(r"v([1-9][0-9]{0,8})", label)
+    return None if found is None else int(found[1])
+
+
 class RunBot(Struct, frozen=True, kw_only=True, tag="run_bot"):
     """An event: run this version of a bot. It logs in with the `ticket` as its token."""
 
@@ -46,8 +58,14 @@ class RunBot(Struct, frozen=True, kw_only=True, tag="run_bot"):
     """The games that it plays; empty for those of its manifest."""
 
 
+class FinishMatches(Struct, frozen=True, kw_only=True, tag="finish_matches"):
+    """An event: end this bot once its matches under way are over, and report that."""
+
+    bot: str
+
+
 class EndBot(Struct, frozen=True, kw_only=True, tag="end_bot"):
-    """An event: run this bot no longer."""
+    """An event: end this bot at once."""
 
     bot: str
 
@@ -61,16 +79,25 @@ class CheckVersion(Struct, frozen=True, kw_only=True, tag="check_version"):
     digest: str
 
 
-RunnerEvent: TypeAlias = Joined | RunBot | EndBot | CheckVersion
+RunnerEvent: TypeAlias = Joined | RunBot | FinishMatches | EndBot | CheckVersion
 """The events that `JoinFleet` is answered by."""
 
 
+class LeaveFleet(Request, frozen=True, tag="leave_fleet"):
+    """Give this runner nothing new, as it will stop. Its bots get `FinishMatches`. How they and its checks end is still
+    reported.
+    """
+
+    runner: int
+
+
 class ReportBotEnded(Request, frozen=True, tag="report_bot_ended"):
-    """Say that a bot no longer runs, though it should, and why."""
+    """Say that a bot no longer runs, and why. `runner_failed` says that this is the runner's failure, not the bot's."""
 
     runner: int
     bot: str
     why: str
+    runner_failed: bool = False
 
 
 class ReportLoad(Request, frozen=True, tag="report_load"):
@@ -81,12 +108,13 @@ class ReportLoad(Request, frozen=True, tag="report_load"):
 
 
 class ReportCheck(Request, frozen=True, tag="report_check"):
-    """Say how the check of a version ended."""
+    """Say how the check of a version ended. If the `runner_failed` to make it, the version is checked again."""
 
     runner: int
     version: int
     passed: bool
     report: str
+    runner_failed: bool = False
 
 
 class ReadVersion(Request, frozen=True, tag="read_version"):
@@ -94,6 +122,7 @@ class ReadVersion(Request, frozen=True, tag="read_version"):
 
     digest: Sha256Hex
     offset: Annotated[int, Meta(ge=0)] = 0
+    max_bytes: Annotated[int, Meta(ge=1, le=MAX_PART_BYTES)] = MAX_PART_BYTES
 
 
 class SubmissionPart(Struct, frozen=True, kw_only=True):

@@ -72,8 +72,8 @@ class MatchStatus(Struct, frozen=True, kw_only=True):
 class RunnerStatus(Struct, frozen=True, kw_only=True):
     """A connected runner: its machine, since when it is connected, and the hosted bots that it runs, by folded name.
 
-    `checking` is the bot whose version it checks. `load` is the number of processes that use a processor of its machine
-    or wait for one, a processor, over the last minute; None if the runner does not say.
+    `checks` are the bots of which it checks a version. `load` is the number of processes that use a processor of its
+    machine or wait for one, a processor, over the last minute; None if the runner does not say.
     """
 
     runner: int
@@ -81,7 +81,7 @@ class RunnerStatus(Struct, frozen=True, kw_only=True):
     since: str
     slots: int
     bots: list[str]
-    checking: str | None = None
+    checks: list[str] = []
     load: float | None = None
 
 

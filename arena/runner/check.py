@@ -16,7 +16,7 @@ from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
 from arena.runner.hosted_bot import client_command
 from arena.runner.unpack import BuildFailed
-from arena.runner.version_cache import BuiltProgram, VersionCache
+from arena.runner.version_cache import BuiltProgram, DiskFull, VersionCache
 from arena.runs.contestants import Contestant
 from arena.runs.job import MatchJob, MatchReport
 from arena.runs.match_host import TournamentHost
@@ -57,11 +57,13 @@ class CheckOutcome(NamedTuple):
 
 
 async def check_version(check: CheckVersion, versions: VersionCache, boxes: Boxes, place: int) -> CheckOutcome:
-    """Check a version. Its program runs as the user at this place."""
+    """Check a version. Its program runs as the user at this place. Raise `DiskFull` if this machine has no room."""
     try:
         program = await versions.get(check.digest, place)
     except BuildFailed as fault:
         return CheckOutcome(False, f"build: failed\n{_printable(str(fault))}")
+    except DiskFull:
+        raise
     except Fault as fault:
         return CheckOutcome(False, f"build: {fault}")
     lines = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 
 from arena.operator.client import OperatorConnection
 from arena.operator.hosting import ReportLoad
@@ -13,8 +14,11 @@ LOAD_INTERVAL_S = 15.0
 """Seconds between two reports of the load."""
 
 
-async def report_load(connection: OperatorConnection, runner: int) -> None:
-    """Report the load of a runner's machine again and again, as long as the arena takes it."""
+async def report_load(connection: OperatorConnection, wait_for_number: Callable[[], Awaitable[int]]) -> None:
+    """Report the load of a runner's machine again and again, as long as the arena takes it. `wait_for_number` returns
+    the number of the runner.
+    """
+    runner = await wait_for_number()
     while True:
         try:
             await connection.ask(ReportLoad(runner=runner, load=machine_load()), object)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from arena.host.client_registry import ClientRegistry
 from arena.hosting import fleet
@@ -15,11 +16,14 @@ from arena.operator.hosting import (
     ChangeHosting,
     CheckVersion,
     EndBot,
+    FinishMatches,
     Joined,
     ReportBotEnded,
     ReportCheck,
     ReportLoad,
     RunBot,
+    parse_version_label,
+    version_label,
 )
 from arena.operator.status import HostingStatus, RunnerStatus
 from arena.server.auth import Tickets
@@ -75,8 +79,9 @@ class _RunnerState:
     host: str
     slots: int
     since: str
-    checking: str | None = None
     load: float | None = None
+    checks: dict[int, str] = field(default_factory=dict)
+    """The bots of the versions that the runner checks, by id of the version."""
 
 
 class Hosting:
@@ -97,12 +102,13 @@ class Hosting:
         self._states: dict[int, _RunnerState] = {}
         """The states of the connected runners, by number."""
         self._hosted: dict[int, HostedVersion] = {}
-        """The active versions of all hosted bots, by id."""
+        """The versions that may be run, by id: the active ones, and those that began matches under way."""
         self._orphans: set[str] = set()
         """The bots whose runner was lost. Their connections may outlive it, and are no reason not to run them again."""
         self._changed = asyncio.Event()
         self._refreshing: asyncio.Task[None] | None = None
-        self._effects: asyncio.Queue[fleet.Effect] = asyncio.Queue()
+        self._effects: deque[fleet.Effect] = deque()
+        """The effects that the store takes part in and that are still to be carried out."""
 
     @property
     def runner_count(self) -> int:
@@ -119,7 +125,7 @@ class Hosting:
                     since=state.since,
                     slots=state.slots,
                     bots=sorted(one.key for one in found.hosted if self._fleet.runner_of(one.key) == runner),
-                    checking=state.checking,
+                    checks=sorted(set(state.checks.values())),
                     load=state.load,
                 )
                 for runner, state in self._states.items()
@@ -147,9 +153,15 @@ class Hosting:
             del self._tell[runner], self._states[runner]
             log.info("runner %d is gone", runner)
             self._feed(fleet.RunnerLeft(runner))
+            self._changed.set()
             if not self._tell and self._refreshing is not None:
                 self._refreshing.cancel()
                 self._refreshing = None
+
+    def on_runner_leaving(self, runner: int) -> None:
+        """Give a runner nothing new, and let its bots finish their matches under way. They run elsewhere then."""
+        log.info("runner %d leaves: its bots finish their matches", runner)
+        self._feed(fleet.RunnerLeaving(runner))
 
     async def submit(
         self, bot: str, digest: str, content: bytes, manifest: str, file: SingleFile | None = None
@@ -180,14 +192,22 @@ class Hosting:
 
     def on_bot_ended(self, report: ReportBotEnded) -> None:
         log.info("the hosted bot %s ended on runner %d: %s", report.bot, report.runner, report.why)
-        self._feed(fleet.BotEnded(report.runner, fold_name(report.bot)))
+        self._feed(fleet.BotEnded(report.runner, fold_name(report.bot), runner_failed=report.runner_failed))
 
     async def on_checked(self, report: ReportCheck) -> None:
         """Store how a check ended, if it is the one that the runner was told to make."""
         if not self._fleet.is_checking(report.runner, report.version):
             return
-        self._states[report.runner].checking = None
-        await self._store.write(bot_versions.end_check, report.version, passed=report.passed, report=report.report)
+        self._states[report.runner].checks.pop(report.version, None)
+        if report.runner_failed:
+            log.warning("runner %d can't check version %d: %s", report.runner, report.version, report.report)
+            self._feed(fleet.CheckFailed(report.runner, report.version))
+            return
+        try:
+            await self._store.write(bot_versions.end_check, report.version, passed=report.passed, report=report.report)
+        except ArenaFault:
+            self._feed(fleet.CheckFailed(report.runner, report.version))
+            raise
         self._feed(fleet.VersionChecked(report.runner, report.version))
         self._changed.set()
 
@@ -200,20 +220,46 @@ class Hosting:
         while True:
             self._changed.clear()
             try:
-                hosted = await self._store.read(bot_versions.hosted_bots)
+                bots, hosted = await self._read_bots()
                 unchecked = await self._store.read(bot_versions.unchecked_versions)
-                self._hosted = {one.version: one for one in hosted}
-                bots = tuple(
-                    fleet.HostedBot(one.key, one.version, one.games) for one in hosted if not self._is_elsewhere(one)
-                )
-                self._feed(fleet.Snapshot(bots, tuple(unchecked)))
-                while not self._effects.empty():
-                    await self._perform(self._effects.get_nowait())
+                self._hosted = hosted  # with the snapshot, which names no other versions
+                waiting = tuple(fleet.UncheckedVersion(one.version, one.key) for one in unchecked)
+                self._feed(fleet.Snapshot(bots, waiting))
+                while self._effects:
+                    await self._perform(self._effects[0])
+                    self._effects.popleft()  # not before: it is carried out again if the store fails
             except ArenaFault as fault:
                 log.warning("hosted bots wait: %s", fault)
             except Exception:  # without this task, no bot would run again
                 log.exception("hosted bots wait")
             await wait_within(self._changed.wait(), REFRESH_INTERVAL_S)
+
+    async def _read_bots(self) -> tuple[tuple[fleet.HostedBot, ...], dict[int, HostedVersion]]:
+        """Return the bots that shall run, and the versions that may be run, by id."""
+        hosted = await self._store.read(bot_versions.hosted_bots)
+        known = {one.version: one for one in hosted}
+        bots = []
+        for one in hosted:
+            if not self._is_elsewhere(one):
+                began = await self._find_version_that_began(one)
+                if began is not None:
+                    known[began.version] = began
+                bots.append(fleet.HostedBot(one.key, one.version, one.games, None if began is None else began.version))
+        return tuple(bots), known
+
+    async def _find_version_that_began(self, hosted: HostedVersion) -> HostedVersion | None:
+        """Return the version that began a bot's match under way; None without one. A match that another program of the
+        author's began goes on with the active version.
+        """
+        began = [runner.version_of(seat) for runner, seat in self._clients.matches_of(hosted.key).values()]
+        if not began:
+            return None
+        if version_label(hosted.number) in began:
+            return hosted
+        for number in filter(None, map(parse_version_label, began)):
+            if found := await self._store.read(bot_versions.find_passed_version, hosted.key, number):
+                return found
+        return hosted
 
     def _is_elsewhere(self, hosted: HostedVersion) -> bool:
         """Return whether a bot is connected, but not by a runner: its author runs it, which comes first."""
@@ -227,10 +273,12 @@ class Hosting:
                     self._orphans.add(effect.bot)
                 self._tickets.revoke(effect.bot)
                 self._send(effect.runner, EndBot(bot=effect.bot))
+            elif isinstance(effect, fleet.FinishBot):
+                self._send(effect.runner, FinishMatches(bot=effect.bot))
             elif isinstance(effect, fleet.StartBot):
                 self._start_bot(effect)
             else:
-                self._effects.put_nowait(effect)
+                self._effects.append(effect)
                 self._changed.set()
 
     def _start_bot(self, start: fleet.StartBot) -> None:
@@ -250,7 +298,7 @@ class Hosting:
                 self._feed(fleet.VersionChecked(effect.runner, effect.version))
                 return
             if effect.runner in self._states:
-                self._states[effect.runner].checking = found.name
+                self._states[effect.runner].checks[found.version] = found.name
             self._send(
                 effect.runner,
                 CheckVersion(version=found.version, bot=found.name, number=found.number, digest=found.digest),

@@ -44,9 +44,11 @@ AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND id NOT IN (
     SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT :kept
 )"""
 """The statement that deletes the versions of a bot that are older than a day, but for the newest, `:kept` of them."""
-_SELECT_HOSTED = f"""SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest, manifest,
+_SELECT_VERSION = """SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest, manifest,
 chosen_games
-FROM bot_versions JOIN bots ON bots.id = bot_versions.bot
+FROM bot_versions JOIN bots ON bots.id = bot_versions.bot"""
+"""The query for `HostedVersion`, without a condition."""
+_SELECT_HOSTED = f"""{_SELECT_VERSION}
 WHERE state = '{PASSED}' AND bots.token_hash IS NOT NULL AND NOT bots.revoked AND bot_versions.{_ACTIVE}
 AND NOT EXISTS (SELECT 1 FROM paused_bots WHERE paused_bots.bot = bots.id)
 ORDER BY active_since, bot_versions.id"""
@@ -98,7 +100,7 @@ class FailedVersion(Struct, frozen=True, kw_only=True):
 
 
 class HostedVersion(Struct, frozen=True, kw_only=True):
-    """A bot that shall run, by name and folded name, with its active version: id, number and digest."""
+    """A bot, by name and folded name, with one of its versions: id, number and digest."""
 
     name: str
     key: str
@@ -231,10 +233,17 @@ def hosted_bots(connection: Connection) -> list[HostedVersion]:
     return read_rows(HostedVersion, execute(connection, _SELECT_HOSTED))
 
 
-def unchecked_versions(connection: Connection) -> list[int]:
-    """Return the ids of the versions whose check has not ended, oldest first."""
-    query = "SELECT id FROM bot_versions WHERE state IN (:waiting, :checking) ORDER BY id"
-    return [row.id for row in execute(connection, query, {"waiting": WAITING, "checking": CHECKING})]
+def find_passed_version(connection: Connection, key: str, number: int) -> HostedVersion | None:
+    """Return the version with this number of the bot with this folded name; None if it is gone or has not passed."""
+    query = f"{_SELECT_VERSION} WHERE key = :key AND number = :number AND state = :state"
+    row = execute(connection, query, {"key": key, "number": number, "state": PASSED}).one_or_none()
+    return None if row is None else read_row(HostedVersion, row)
+
+
+def unchecked_versions(connection: Connection) -> list[HostedVersion]:
+    """Return the versions whose check has not ended, oldest first."""
+    query = f"{_SELECT_VERSION} WHERE state IN (:waiting, :checking) ORDER BY bot_versions.id"
+    return read_rows(HostedVersion, execute(connection, query, {"waiting": WAITING, "checking": CHECKING}))
 
 
 class HostingTotals(Struct, frozen=True, kw_only=True):
@@ -283,10 +292,7 @@ def latest_versions(connection: Connection, limit: int) -> list[LatestVersion]:
 
 def begin_check(connection: Connection, version: int) -> HostedVersion | None:
     """Note that a version is checked, and return it with its bot; None if it is gone."""
-    query = """SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest, manifest,
-chosen_games
-    FROM bot_versions JOIN bots ON bots.id = bot_versions.bot WHERE bot_versions.id = :id"""
-    row = execute(connection, query, {"id": version}).one_or_none()
+    row = execute(connection, f"{_SELECT_VERSION} WHERE bot_versions.id = :id", {"id": version}).one_or_none()
     if row is None:
         return None
     execute(connection, "UPDATE bot_versions SET state = :state WHERE id = :id", {"state": CHECKING, "id": version})
@@ -389,9 +395,9 @@ def source_of(connection: Connection, bot: str, number: int, max_bytes: int = MA
     return None if row is None else bytes(row.content)
 
 
-def read_content(connection: Connection, digest: str, offset: int) -> bytes:
-    """Return up to `READ_CHUNK_BYTES` of a submission from `offset` on; nothing at its end, or if it is gone."""
+def read_content(connection: Connection, digest: str, offset: int, max_bytes: int = READ_CHUNK_BYTES) -> bytes:
+    """Return up to `max_bytes` of a submission from `offset` on; nothing at its end, or if it is gone."""
     query = "SELECT substr(content, :first, :size) AS part FROM bot_versions WHERE digest = :digest LIMIT 1"
-    words = {"first": offset + 1, "size": READ_CHUNK_BYTES, "digest": digest}
+    words = {"first": offset + 1, "size": min(max_bytes, READ_CHUNK_BYTES), "digest": digest}
     row = execute(connection, query, words).one_or_none()
     return b"" if row is None else bytes(row.part)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import itertools
 import logging
 import secrets
 import time
@@ -48,6 +49,7 @@ from arena.operator.status import ServerStatus, StatusRequest
 from arena.store.bot_versions import (
     WAITING,
     BotVersion,
+    HostedVersion,
     active_version,
     is_paused,
     list_versions,
@@ -258,8 +260,8 @@ class Submissions:
             queue = await run_in_threadpool(reader.read, unchecked_versions)
             runners = await self._runners.get(hosting)
             for at, version in enumerate(versions):
-                if version.state == WAITING and version.id in queue:
-                    answers[at] = replace(answers[at], runners=runners, ahead=queue.index(version.id))
+                if version.state == WAITING:
+                    answers[at] = replace(answers[at], runners=runners, ahead=_count_checks_before(queue, version.id))
         paused = await run_in_threadpool(reader.read, is_paused, bot)
         return VersionsAnswer(paused=paused, versions=answers, limits=hosting.limits)
 
@@ -404,6 +406,15 @@ def _find_version(versions: Sequence[AnyVersion], bot: str, number: int) -> AnyV
         if version.number == number:
             return version
     raise NotFound(f"{bot} has no version {number}")
+
+
+def _count_checks_before(queue: Sequence[HostedVersion], version: int) -> int:
+    """Return the number of checks that are made before that of a version: one of each other bot that handed in before,
+    and those of earlier versions of its own bot. `queue` has all unchecked versions, oldest first.
+    """
+    own = next((one.key for one in queue if one.version == version), None)
+    before = [one.key for one in itertools.takewhile(lambda one: one.version != version, queue)]
+    return before.count(own or "") + len({*before} - {own})
 
 
 def _activity(version: BotVersion) -> tuple[str, int]:

@@ -28,6 +28,7 @@ from typing import Any
 import msgspec
 
 from bots.client.bot import Bot, Choice, GiveUp, ProgramFailed, Turn
+from bots.client.finish_signal import FinishSignal
 from bots.client.options import OptionParser, add_options, read_options
 from bots.client.run import play
 from bots.client.settings import PartialSettings
@@ -78,6 +79,9 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
     add_options(parser)
     parser.add_argument("--version", default="", help="of the program, to be shown and recorded")
     parser.add_argument("--fresh", action="store_true", help="start the program anew for each match")
+    parser.add_argument(
+        "--finish-on-sigterm", action="store_true", help="on SIGTERM, end when the matches under way are over"
+    )
     own, program = split_arguments(args)
     read = parser.parse_args(own)
     if not program:
@@ -86,9 +90,10 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
         )
     bot = PipedBot(Path(program[0]).stem, program, read.version, fresh=read.fresh)
     options = read_options(read)
+    signal_ = FinishSignal() if read.finish_on_sigterm else None
     bot.start()
     try:
-        play(bot, options, PartialSettings())
+        play(bot, options, PartialSettings(), signal_)
     finally:
         bot.close()
 
@@ -378,6 +383,7 @@ class PipedBot(Bot):
         super().__init__(name, version)
         self._command = command
         self._fresh = fresh
+        self.seeks_when_done = fresh
         self._environment = {key: value for key, value in os.environ.items() if key not in _PRIVATE_VARIABLES}
         self._lock = threading.Lock()
         self._idle: list[PipedProgram] = []

@@ -17,6 +17,7 @@ from arena.store.bot_versions import (
     begin_check,
     choose_games,
     end_check,
+    find_passed_version,
     hosted_bots,
     is_paused,
     latest_versions,
@@ -66,11 +67,15 @@ def active(store: Store) -> int | None:
 def test_the_newest_version_that_passed_plays_and_a_failed_one_replaces_nothing(store: Store) -> None:
     one, two = add(store, "1"), add(store, "2")
     assert (one.number, two.number, one.state) == (1, 2, "waiting")
-    assert store.read(unchecked_versions) == [one.id, two.id]
+    assert [(waiting.key, waiting.version) for waiting in store.read(unchecked_versions)] == [
+        ("ann", one.id),
+        ("ann", two.id),
+    ]
     assert (active(store), store.read(hosted_bots)) == (None, [])
     check(store, one)
     check(store, two, passed=False)
     assert active(store) == 1
+    assert [store.read(find_passed_version, "ann", number) is not None for number in (1, 2, 3)] == [True, False, False]
     (hosted,) = store.read(hosted_bots)
     assert (hosted.name, hosted.key, hosted.version, hosted.number, hosted.digest) == ("Ann", "ann", one.id, 1, "1")
     assert [(each.number, each.state) for each in store.read(list_versions, "ann")] == [(2, "failed"), (1, "passed")]

@@ -102,7 +102,7 @@ def test_a_drawing_has_as_many_rows_as_the_terminal_has_room_for(height: int) ->
 def test_it_says_what_the_runners_of_hosted_bots_do_and_which_checks_failed() -> None:
     since = "2026-11-23T11:57:00Z"
     runners = [
-        RunnerStatus(runner=1, host="rack-3", since=since, slots=2, bots=["ann", "bob"], checking="cid", load=0.75),
+        RunnerStatus(runner=1, host="rack-3", since=since, slots=2, bots=["ann", "bob"], checks=["cid"], load=0.75),
         RunnerStatus(runner=4, host="", since=since, slots=8, bots=[]),
     ]
     report = "build: ok, cc mine.c\nnim: ok, won\ngrundy: failed after 3 plies: its \x1b[2J clock ran out\n  more"

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 from playwright.async_api import expect
 
-from arena.operator.hosting import CheckVersion, EndBot, RunBot
+from arena.operator.hosting import CheckVersion, RunBot
 from chromium import DESKTOP, PHONE, Visits, barriers, sideways
 from hosted_runner import joined
 from in_process import hosting
@@ -64,7 +64,7 @@ async def test_an_owner_hands_programs_in_and_changes_how_the_bot_runs(
         pause = page.get_by_role("button", name="Pause")
         await pause.click()
         await expect(state).to_have_text("Version 1 is paused.")
-        await runner.next(EndBot)
+        await runner.end_bot("Mine")
         await page.get_by_role("button", name="Resume").click()
         await expect(state).to_contain_text("Version 1 plays")
         await runner.next(RunBot)
