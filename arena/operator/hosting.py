@@ -6,6 +6,7 @@ runner's other requests say what became of them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
@@ -15,6 +16,8 @@ from arena.operator.requests import Request
 
 MAX_SLOTS = 256
 """Maximum number of slots of a runner."""
+MAX_RECORDS_BYTES = 512 * 1024
+"""Maximum bytes of the records of a check. Larger ones are left out."""
 MAX_PART_BYTES = 512 * 1024
 """Maximum bytes of a part of a submission. Larger ones would hold up the server for more than a millisecond or two."""
 
@@ -76,6 +79,8 @@ class ReportCheck(Request, frozen=True, tag="report_check"):
     version: int
     passed: bool
     report: str
+    records: Mapping[str, bytes] = {}
+    """The gzipped records of its matches, by game."""
 
 
 class ReadVersion(Request, frozen=True, tag="read_version"):

@@ -131,7 +131,13 @@ class Hosting:
         """Store how a check ended, if it is the one that the runner was told to make."""
         if not self._fleet.is_checking(report.runner, report.version):
             return
-        await self._store.write(bot_versions.end_check, report.version, passed=report.passed, report=report.report)
+        await self._store.write(
+            bot_versions.end_check,
+            report.version,
+            passed=report.passed,
+            report=report.report,
+            records=report.records,
+        )
         self._feed(fleet.VersionChecked(report.runner, report.version))
         self._changed.set()
 
