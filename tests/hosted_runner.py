@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import gzip
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from arena.operator.client import OperatorConnection, connect_to_folder
@@ -20,6 +22,9 @@ from arena.operator.hosting import (
 )
 from processes import RunningArena
 from timeouts import WITHIN
+
+RECORD = gzip.compress((Path(__file__).parent / "golden" / "nim-classic.jsonl").read_bytes())
+"""The gzipped record of a match of Nim."""
 
 
 class Runner:
@@ -40,8 +45,10 @@ class Runner:
     async def ask(self, request: Any, answer: type[Any] = object) -> Any:
         return await self._connection.ask(request, answer)
 
-    async def report(self, check: CheckVersion, *, passed: bool, report: str) -> None:
-        told = ReportCheck(runner=self.number, version=check.version, passed=passed, report=report)
+    async def report(
+        self, check: CheckVersion, *, passed: bool, report: str, records: Mapping[str, bytes] = {}
+    ) -> None:
+        told = ReportCheck(runner=self.number, version=check.version, passed=passed, report=report, records=records)
         await self.ask(told)
 
     async def end_bot(self, bot: str) -> None:

@@ -35,7 +35,7 @@ from arena.operator.hosting import (
 from bots.client.tokens import default_path, find_or_make_token, find_token
 from bots.submission import NO_RUNNER_MESSAGE
 from commands import Done
-from hosted_runner import joined
+from hosted_runner import RECORD, joined
 from in_process import call_beside, hosting
 from players import player
 from processes import RunningArena, run_command
@@ -324,7 +324,9 @@ async def test_an_owner_pauses_a_bot_goes_back_to_a_version_and_chooses_its_game
             (["--game", "nim"], "name the opponent with --play"),
             (["--report", "3"], "mine has no version 3: its versions are 2, 1"),
             (["--publish", "3"], "mine has no version 3"),
-            (["--to", "x.py"], "name the version with --source"),
+            (["--to", "x.py"], "give --source or --replay"),
+            (["--wait"], "--wait follows a match"),
+            (["--replay", "1"], "version 1 has a match of each game"),
         ):
             done = await hosted(arena, *words)
             assert done.code != 0, words
@@ -383,6 +385,21 @@ async def test_a_source_is_its_owners_until_it_is_published(tmp_path: Path, prog
         assert (await get(url, None)).status == 401
         again = await submit(arena, str(copy), "--game", "nim")
         assert "version 1 was handed in" in again.out, "the same content under another name"
+
+
+async def test_the_match_of_a_check_is_saved_as_a_page_by_its_owner_alone(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena, joined(arena) as runner:
+        await submit(arena, str(program), "--game", "nim")
+        await runner.report(await runner.next(CheckVersion), passed=False, report="", records={"nim": RECORD})
+        done = await hosted(arena, "--replay", "1", "--to", str(tmp_path / "match.html"))
+        assert (done.code, done.err) == (0, "")
+        assert (tmp_path / "match.html").read_text().startswith("<!doctype html>")
+        url = f"{await arena.page()}/api/v1/bots/mine/submissions/1/matches/nim"
+        assert (await get(url, None)).status == 401
+        assert (
+            "version 1 of mine has no match of 'duel': one of nim"
+            in (await hosted(arena, "--replay", "1", "--game", "duel")).err
+        )
 
 
 async def test_what_is_no_program_or_no_change_is_refused_in_one_line(tmp_path: Path, program: Path) -> None:

@@ -7,6 +7,7 @@ runner's other requests say what became of them.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
@@ -18,6 +19,8 @@ MAX_SLOTS = 256
 """Maximum number of slots of a runner."""
 MAX_HOST_CHARS = 255
 """Maximum characters of the name of a runner's machine."""
+MAX_RECORDS_BYTES = 512 * 1024
+"""Maximum bytes of the records of a check. Larger ones are left out."""
 MAX_PART_BYTES = 512 * 1024
 """Maximum bytes of a part of a submission. Larger ones would hold up the server for more than a millisecond or two."""
 
@@ -115,6 +118,8 @@ class ReportCheck(Request, frozen=True, tag="report_check"):
     passed: bool
     report: str
     runner_failed: bool = False
+    records: Mapping[str, bytes] = {}
+    """The gzipped records of its matches, by game."""
 
 
 class ReadVersion(Request, frozen=True, tag="read_version"):

@@ -28,7 +28,7 @@ from arena.operator.hosting import (
     SubmissionPart,
 )
 from arena.runner.box import Boxes
-from arena.runner.check import check_version
+from arena.runner.check import CheckRecords, check_version
 from arena.runner.hosted_bot import run_hosted_bot
 from arena.runner.load import report_load
 from arena.runner.version_cache import DiskFull, VersionCache, is_disk_full
@@ -208,9 +208,10 @@ class RunnerSession:
         place = await self._free_places.get()
         runner_failed = False
         log.info("checks %s, version %d", check.bot, check.number)
+        records = CheckRecords()
         try:
             with self._versions.using(check.digest):
-                passed, report = await check_version(check, self._versions, self._boxes, place)
+                passed, report = await check_version(check, self._versions, self._boxes, place, records.add)
         except DiskFull as fault:
             passed, report, runner_failed = False, str(fault), True
         except Exception as exc:
@@ -221,7 +222,12 @@ class RunnerSession:
         how = "passed" if passed else f"could not be made: {report}" if runner_failed else "failed"
         log.info("checked %s, version %d: %s", check.bot, check.number, how)
         told = ReportCheck(
-            runner=self._runner, version=check.version, passed=passed, report=report, runner_failed=runner_failed
+            runner=self._runner,
+            version=check.version,
+            passed=passed,
+            report=report,
+            runner_failed=runner_failed,
+            records=records.by_game,
         )
         with contextlib.suppress(Fault):
             await self._connection.ask(told, object)

@@ -204,7 +204,13 @@ class Hosting:
             self._feed(fleet.CheckFailed(report.runner, report.version))
             return
         try:
-            await self._store.write(bot_versions.end_check, report.version, passed=report.passed, report=report.report)
+            await self._store.write(
+                bot_versions.end_check,
+                report.version,
+                passed=report.passed,
+                report=report.report,
+                records=report.records,
+            )
         except ArenaFault:
             self._feed(fleet.CheckFailed(report.runner, report.version))
             raise

@@ -6,7 +6,7 @@ owner has paused the bot.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -32,7 +32,7 @@ READ_CHUNK_BYTES = 512 * 1024
 MAX_CONTENT_BYTES = 2**30
 """More bytes than the content of any version has."""
 _COLUMNS = """bot_versions.id, number, digest, manifest, submitted, state, report, active_since, source_file,
-chosen_games, published"""
+chosen_games, published, check_records IS NOT NULL AS has_records"""
 """The columns of `BotVersion`, which leave out the content."""
 _OF_BOT = "bot = (SELECT id FROM bots WHERE key = :key)"
 """The SQL condition for the versions of a bot."""
@@ -72,6 +72,8 @@ class BotVersion(Struct, frozen=True, kw_only=True):
     """The games that the version plays, as JSON, if its owner chose some of those that it declares."""
     published: bool
     """True if everybody may read the source."""
+    has_records: bool
+    """True if matches of the check were kept."""
 
     @property
     def declared_games(self) -> tuple[str, ...]:
@@ -299,15 +301,20 @@ def begin_check(connection: Connection, version: int) -> HostedVersion | None:
     return read_row(HostedVersion, row)
 
 
-def end_check(connection: Connection, version: int, *, passed: bool, report: str) -> None:
-    """Store how the check of a version ended. A version that passed is active from now on."""
+def end_check(
+    connection: Connection, version: int, *, passed: bool, report: str, records: Mapping[str, bytes] = {}
+) -> None:
+    """Store how the check of a version ended, with the gzipped records of its matches by game. A version that passed is
+    active from now on.
+    """
     words = {
         "id": version,
         "state": PASSED if passed else FAILED,
         "report": replace_nul(report[-MAX_REPORT_CHARS:]),
+        "records": msgspec.json.encode(records) if records else None,
     }
-    query = """UPDATE bot_versions SET state = :state, report = :report, active_since = NULL WHERE id = :id
-    RETURNING bot"""
+    query = """UPDATE bot_versions SET state = :state, report = :report, check_records = :records, active_since = NULL
+    WHERE id = :id RETURNING bot"""
     owner = execute(connection, query, words).scalar_one_or_none()
     if passed and owner is not None:
         _activate(connection, owner, version)
@@ -385,6 +392,15 @@ def published_versions(connection: Connection, bot: str) -> list[BotVersion]:
     """Return the versions of a bot whose source everybody may read, newest first."""
     query = f"SELECT {_COLUMNS} FROM bot_versions WHERE published AND {_OF_BOT} ORDER BY number DESC"
     return read_rows(BotVersion, execute(connection, query, {"key": fold_name(bot)}))
+
+
+def records_of_check(connection: Connection, bot: str, number: int) -> Mapping[str, bytes]:
+    """Return the gzipped records of the matches of a version's check, by game; none if there are none."""
+    query = f"SELECT check_records FROM bot_versions WHERE number = :number AND {_OF_BOT}"
+    row = execute(connection, query, {"number": number, "key": fold_name(bot)}).one_or_none()
+    if row is None or row.check_records is None:
+        return {}
+    return msgspec.json.decode(bytes(row.check_records), type=dict[str, bytes])
 
 
 def source_of(connection: Connection, bot: str, number: int, max_bytes: int = MAX_CONTENT_BYTES) -> bytes | None:

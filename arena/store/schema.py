@@ -357,6 +357,7 @@ bot_versions = Table(
     Column("state", _short_text(8), nullable=False, comment="waiting, checking, passed or failed"),
     Column("report", ByteOrderedText, nullable=False, comment="of the check; empty before its end"),
     Column("active_since", _short_text(32), comment="null: it never was; the latest of a bot is the one that plays"),
+    Column("check_records", LargeBinary, comment="JSON: the record of the check's match by game, gzip in base64"),
     Column("source_file", ByteOrderedText, comment="its name, if the version was handed in as one source file"),
     Column("source_digest", _short_text(64), comment="of one source file without its name, SHA-256"),
     Column("chosen_games", ByteOrderedText, comment="JSON: those that it plays; null: all of the manifest"),

@@ -54,22 +54,25 @@ from arena.store.bot_versions import (
     is_paused,
     list_versions,
     published_versions,
+    records_of_check,
     source_of,
     unchecked_versions,
 )
 from arena.store.registry import RegisteredBot, find_registered_bot
 from arena.store.tokens import hash_token
-from arena.web.answers import visitor_of
+from arena.web.answers import Pieces, StreamedAnswer, queue_endpoint, visitor_of
 from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
 from arena.web.errors import NotFound
 from arena.web.hosted_sources import read_only_file
 from arena.web.hosting_config import HostingConfig
+from arena.web.offline import grades_of, offline_page_in_pieces
 from arena.web.rendering import site_of
 from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import offered_game_names
 from protocol.names import is_bot_name
+from referee.record_reader import read_record_in_steps
 
 PATH = f"{PREFIX}/bots/{{bot}}/submissions"
 """The path of what was handed in for a bot."""
@@ -98,7 +101,8 @@ class VersionAnswer(Struct, frozen=True, kw_only=True):
 
     While it waits, `runners` is the number of connected runners, and `ahead` that of the checks before its own.
     It plays `games`, which are all that it declares or those that its owner chose. `file` is the name of its only file,
-    or null if a zip was handed in. `published` says whether everybody may read its source.
+    or null if a zip was handed in. `published` says whether everybody may read its source. `matches` are the games of
+    the check whose matches are kept.
     """
 
     number: int
@@ -112,6 +116,7 @@ class VersionAnswer(Struct, frozen=True, kw_only=True):
     file: str | None
     published: bool
     report: str
+    matches: tuple[str, ...]
     runners: int | None = None
     ahead: int | None = None
 
@@ -155,6 +160,7 @@ class Submissions:
             Route(f"{PATH}/{{number:int}}", self._show, methods=["GET"]),
             Route(f"{PATH}/{{number:int}}", self._publish, methods=["POST"]),
             Route(f"{PATH}/{{number:int}}/source", self._send_source, methods=["GET"]),
+            Route(f"{PATH}/{{number:int}}/matches/{{game}}", self._send_replay, methods=["GET"]),
             Route(HOSTING_PATH, self._change, methods=["POST"]),
             Route(MATCHES_PATH, self._request_match, methods=["POST"]),
         ]
@@ -269,6 +275,18 @@ class Submissions:
         """Return the version that the path of a request names. Raise `NotFound` if there is none."""
         told = await self._all_versions(request, hosting, bot)
         return _find_version(told.versions, bot, request.path_params["number"])
+
+    async def _send_replay(self, request: Request) -> Response:
+        """Send the match of a check as one HTML file that plays offline."""
+        _, bot = await self._authorize(request)
+        number, game = request.path_params["number"], request.path_params["game"]
+        records = await run_in_threadpool(site_of(request).reader.read, records_of_check, bot.name, number)
+        if game not in records:
+            raise NotFound(
+                f"version {number} of {bot.name} has no match of {short_repr(game)}: {list_choices(sorted(records))}"
+            )
+        name = f"{bot.name}-{number}-{game}"
+        return await queue_endpoint(lambda request: _replay_of(records[game], name), slow=True)(request)
 
     async def _send_source(self, request: Request) -> Response:
         """Send the source of a version: its only file, or a zip. A published one is for everybody."""
@@ -401,6 +419,15 @@ def _send_file(zip_name: str, file: str | None, content: bytes) -> Response:
     return Response(content, headers=headers, media_type=media)
 
 
+def _replay_of(data: bytes, name: str) -> StreamedAnswer:
+    def pieces() -> Pieces:
+        record = yield from read_record_in_steps(data, name)
+        yield from offline_page_in_pieces(record, grades_of)
+
+    headers = {"cache-control": "no-store", "content-disposition": f"attachment; filename*=UTF-8''{quote(name)}.html"}
+    return StreamedAnswer(pieces(), "text/html", headers=headers)
+
+
 def _find_version(versions: Sequence[AnyVersion], bot: str, number: int) -> AnyVersion:
     for version in versions:
         if version.number == number:
@@ -434,6 +461,7 @@ def _answer_of(version: BotVersion, *, is_active: bool) -> VersionAnswer:
         file=version.source_file,
         published=version.published,
         report=version.report,
+        matches=version.declared_games if version.has_records else (),
     )
 
 

@@ -68,7 +68,10 @@ def hosted(
     publish: Annotated[int | None, typer.Option(metavar="VERSION", help="Let everybody read its source.")] = None,
     unpublish: Annotated[int | None, typer.Option(metavar="VERSION", help="Let nobody else read it.")] = None,
     source: Annotated[int | None, typer.Option(metavar="VERSION", help="Save the source of a version.")] = None,
-    to: Annotated[Path | None, typer.Option(metavar="FILE", help="The new file for --source [as handed in].")] = None,
+    replay: Annotated[
+        int | None, typer.Option(metavar="VERSION", help="Save the match of a version's check, of --game, as a page.")
+    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="The new file for --source or --replay.")] = None,
     token: Annotated[
         str | None, typer.Option(envvar=bot_launch.TOKEN_VARIABLE, help="The bot's token; else the saved one.")
     ] = None,
@@ -82,10 +85,12 @@ def hosted(
     check_name(name, "the bot's name")
     if pause and resume:
         raise UsageFault("--pause and --resume exclude each other: give one of them")
-    if (game is not None or wait) and play is None:
-        raise UsageFault("--game and --wait are for a match: name the opponent with --play")
-    if to is not None and source is None:
-        raise UsageFault("--to is the file for the source of a version: name the version with --source")
+    if game is not None and play is None and replay is None:
+        raise UsageFault("--game is for a match: name the opponent with --play, or the version with --replay")
+    if wait and play is None:
+        raise UsageFault("--wait follows a match: name the opponent with --play")
+    if to is not None and (source is None) == (replay is None):
+        raise UsageFault("--to is the file for the source or the match of a version: give --source or --replay")
     secret = find_token(server, name, default_path()) if token is None else read_token(token)
     if secret is None:
         raise UsageFault(f"no token of {name} at {server} is saved here: give it with --token")
@@ -105,9 +110,11 @@ def hosted(
                 say(f"{name}: the source of version {number} is {'public' if published == 'true' else 'private'}")
         if source is not None:
             _save_source(client, name, source, to)
+        if replay is not None:
+            _save_replay(client, name, replay, game, to)
         if play is not None:
             _play(client, name, play, game, wait=wait)
-    asked = (play, publish, unpublish, source)
+    asked = (play, publish, unpublish, source, replay)
     if report is not None or not (is_changed or any(value is not None for value in asked)):
         _show(name, fetch_versions(client, name), report)
 
@@ -127,7 +134,20 @@ def _save_source(client: PageClient, bot: str, number: int, to: Path | None) -> 
     """Save the source of a version in a new file: a zip, unless one source file was handed in."""
     version = read_version(client.fetch("bots", bot, "submissions", str(number)))
     content = client.download("bots", bot, "submissions", str(number), "source")
-    path = to or Path(Path(version.file).name if version.file else f"{bot}-{number}.zip")
+    _write(to or Path(Path(version.file).name if version.file else f"{bot}-{number}.zip"), content)
+
+
+def _save_replay(client: PageClient, bot: str, number: int, game: str | None, to: Path | None) -> None:
+    """Save the match of a version's check as one HTML file in a new file."""
+    version = read_version(client.fetch("bots", bot, "submissions", str(number)))
+    if game is None and len(version.declared_games) > 1:
+        raise UsageFault(f"version {number} has a match of each game: name one of them with --game")
+    chosen = game or version.declared_games[0]
+    content = client.download("bots", bot, "submissions", str(number), "matches", chosen)
+    _write(to or Path(f"{bot}-{number}-{chosen.replace('/', '_')}.html"), content)
+
+
+def _write(path: Path, content: bytes) -> None:
     with os_errors_as(UsageFault, f"{path} can't be made, name another file with --to"), path.open("xb") as file:
         file.write(content)
     say(f"{path}: {len(content)} bytes")

@@ -25,6 +25,7 @@ from arena.store.bot_versions import (
     published_versions,
     read_content,
     read_totals,
+    records_of_check,
     set_paused,
     set_published,
     source_of,
@@ -168,6 +169,18 @@ def test_a_source_is_for_everybody_as_long_as_it_is_published(store: Store) -> N
     assert store.read(published_versions, "ann") == []
     with pytest.raises(UsageFault, match="ann has no version 2"):
         store.write(set_published, "ann", 2, published=True)
+
+
+def test_the_matches_of_a_check_are_kept_until_the_next_check(store: Store) -> None:
+    version = add(store, "1")
+    assert store.write(begin_check, version.id) is not None
+    store.write(end_check, version.id, passed=False, report="", records={"nim": b"\x1f\x8b"})
+    assert store.read(records_of_check, "ANN", 1) == {"nim": b"\x1f\x8b"}
+    assert store.read(list_versions, "ann")[0].has_records
+    check(store, add(store, "1"), passed=False)
+    assert store.read(records_of_check, "ann", 1) == {}
+    assert not store.read(list_versions, "ann")[0].has_records
+    assert store.read(records_of_check, "ann", 2) == {}
 
 
 def test_old_versions_go_but_never_the_one_that_plays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from playwright.async_api import expect
 
 from arena.operator.hosting import CheckVersion, RunBot
 from chromium import DESKTOP, PHONE, Visits, barriers, sideways
-from hosted_runner import joined
+from hosted_runner import RECORD, joined
 from in_process import hosting
 from players import player, token_of
 
@@ -49,10 +49,13 @@ async def test_an_owner_hands_programs_in_and_changes_how_the_bot_runs(
         await hand_in.click()
         await expect(rows).to_contain_text(re.compile("waits for its check|is being checked"))
         check = await runner.next(CheckVersion)
-        await runner.report(check, passed=True, report="ok, won against random in 7 plies")
+        await runner.report(check, passed=True, report="ok, won against random", records={"nim": RECORD})
         await runner.next(RunBot)
         await expect(rows).to_contain_text("passed its check, plays now")
         await expect(page.locator("#owner-report")).to_contain_text("won against random")
+        async with page.expect_download() as replay:
+            await page.get_by_role("button", name="Save the match of Nim").click()
+        assert (await replay.value).suggested_filename == "mine-1-nim.html"
         await page.get_by_label("Its text").fill("print(1)\n")
         await hand_in.click()
         await runner.report(await runner.next(CheckVersion), passed=False, report="failed <b>after 0 plies")

@@ -1,4 +1,4 @@
-"""Add what owners of hosted bots choose: paused bots, the games of a version, and published sources."""
+"""Add what owners of hosted bots choose (pause, games, published sources), and the records of checks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
+    op.add_column("bot_versions", sa.Column("check_records", sa.LargeBinary))
     op.add_column("bot_versions", sa.Column("source_file", _long_text()))
     op.add_column("bot_versions", sa.Column("source_digest", _short_text(64)))
     op.add_column("bot_versions", sa.Column("chosen_games", _long_text()))

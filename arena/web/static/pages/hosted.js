@@ -34,6 +34,7 @@ run(Mine("mine"))
  * @property {string | null} file the name of its only file; null if a zip was handed in
  * @property {boolean} published
  * @property {string} report
+ * @property {string[]} matches the games of the check whose matches can be saved
  */
 
 const part = (name) => document.getElementById(`owner${name === "" ? "" : `-${name}`}`);
@@ -251,7 +252,14 @@ function showReport() {
   part("report-title").hidden = part("report").hidden = version === undefined;
   if (version === undefined) return;
   say(part("report-title"), `Version ${version.number} ${STATES[version.state]}`);
-  say(part("report"), version.report || (OPEN_STATES.includes(version.state) ? "No report yet." : "No remarks."));
+  const isOpen = OPEN_STATES.includes(version.state);
+  part("replays").replaceChildren(...(isOpen ? [] : version.matches.map((game) => replayButton(version.number, game))));
+  say(part("report"), version.report || (isOpen ? "No report yet." : "No remarks."));
+}
+
+function replayButton(number, game) {
+  const act = async () => save(await ask(`submissions/${number}/matches/${encodeURIComponent(game)}`), `${bot}-${number}-${game}.html`);
+  return el("button", { type: "button", onclick: () => attempt(act) }, `Save the match of ${title(game)}`);
 }
 
 async function fetchSource({ number }) {
@@ -269,7 +277,12 @@ async function load(version, isAsked = false) {
 }
 
 async function download(version) {
-  const address = URL.createObjectURL(await (await fetchSource(version)).blob());
-  el("a", { href: address, download: version.file ?? `${bot}-${version.number}.zip` }).click();
+  await save(await fetchSource(version), version.file ?? `${bot}-${version.number}.zip`);
+}
+
+/** Save what the arena sent as a file. */
+async function save(response, name) {
+  const address = URL.createObjectURL(await response.blob());
+  el("a", { href: address, download: name }).click();
   URL.revokeObjectURL(address);
 }
