@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
+from arena.commands import runner as runner_command
 from arena.hosting.submission import SubmissionLimits, read_source_file
+from arena.operations.hosting import handlers
+from arena.operator.channel import Channel
 from arena.operator.client import NoServerAnswer
 from arena.operator.hosting import (
     MAX_PART_BYTES,
@@ -35,6 +40,7 @@ from arena.runner.box import Boxes
 from arena.runner.check import CheckOutcome
 from arena.runner.runner import MIN_PART_BYTES, PART_TIME_S, RunnerSession, next_part_bytes
 from arena.runner.version_cache import MIN_FREE_BYTES, DiskFull, VersionCache
+from machine.timeouts import scale_timeouts
 from timeouts import WITHIN
 
 PROGRAM = read_source_file("mine.sh", b"echo", ["nim"], ["nim"], SubmissionLimits())
@@ -145,6 +151,42 @@ async def test_a_runner_whose_connection_ends_works_no_longer(tmp_path: Path) ->
         arena.is_lost.set()
         with pytest.raises(NoServerAnswer):
             await session.work(asyncio.Event())
+
+
+async def test_the_first_signal_has_a_runner_leave_and_the_second_ends_it_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, has_left = asyncio.Event(), asyncio.Event()
+
+    async def run(*given: Any) -> None:
+        began.set()
+        await given[-1].wait()
+        has_left.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(runner_command, "run", run)
+    working = asyncio.create_task(runner_command._run("", "", 1, Boxes(memory_mib=64), tmp_path, ""))
+    await began.wait()
+    try:
+        signal.raise_signal(signal.SIGTERM)
+        await asyncio.wait_for(has_left.wait(), WITHIN)
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.wait_for(working, WITHIN)
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().remove_signal_handler(number)
+
+
+async def test_the_connection_of_a_runner_is_watched_so_closely_that_its_bots_play_elsewhere_within_15_s() -> None:
+    (join,) = [handler for handler in handlers(Mock()) if handler.request is JoinFleet]
+    assert join.keepalive is not None
+    assert join.keepalive.ping_interval_s + join.keepalive.pong_timeout_s <= 8.0
+    connection = Mock()
+    channel = Channel({"join_fleet": join._replace(perform=AsyncMock())}, Mock())
+    channel.start_operation(connection, {}, '{"id": 1, "do": "join_fleet", "slots": 2}')
+    await channel.close()
+    watched = scale_timeouts(join.keepalive)
+    connection.set_keepalive.assert_called_once_with(watched.ping_interval_s, watched.pong_timeout_s)
 
 
 def a_full_disk(*_: object) -> None:
