@@ -178,7 +178,7 @@ async def test_the_first_signal_has_a_runner_leave_and_the_second_ends_it_at_onc
 
 
 async def test_the_connection_of_a_runner_is_watched_so_closely_that_its_bots_play_elsewhere_within_15_s() -> None:
-    (join,) = [handler for handler in handlers(Mock()) if handler.request is JoinFleet]
+    (join,) = [handler for handler in handlers(Mock(), Mock()) if handler.request is JoinFleet]
     assert join.keepalive is not None
     assert join.keepalive.ping_interval_s + join.keepalive.pong_timeout_s <= 8.0
     connection = Mock()
