@@ -20,6 +20,8 @@ import time
 
 from arena.runner.box_usage import count_sockets, look_at_processes, look_at_scratch, proportional_memory
 from arena.runner.box_watch import (
+    ANSWER_BYTES_PER_S,
+    ERROR_BYTES_PER_S,
     SAMPLE_INTERVAL_S,
     BoxLimits,
     CpuMeter,
@@ -48,6 +50,7 @@ def main() -> None:
     """Run the program of the command line within the limits, and exit as it does."""
     limits, command = BoxLimits.decode(sys.argv[1]), sys.argv[2:]
     ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the kernel keeps the program's signals without a handler from here
     sys.exit(_Watch(limits, _Program(limits, command), time.monotonic()).run())
 
 
@@ -108,8 +111,8 @@ def _become(limits: BoxLimits, command: list[str], streams: list[int]) -> None:
 
 def _confine(limits: BoxLimits) -> None:
     """Apply the limits to this process."""
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores these, and its children would too
+    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)  # this process ignores these, and the program would too
     os.nice(limits.niceness)
     for what, most in (
         (resource.RLIMIT_DATA, limits.memory),
@@ -147,7 +150,11 @@ class _Watch:
     def __init__(self, limits: BoxLimits, program: _Program, now: float) -> None:
         self._limits, self._program = limits, program
         self._gate, self._cpu = TurnGate(now), CpuMeter(now)
-        self._answers, self._errors = OutputAllowance(now), ErrorOutput()
+        self._errors = ErrorOutput()
+        self._allowances = {
+            program.output: OutputAllowance(ANSWER_BYTES_PER_S, now),
+            program.errors: OutputAllowance(ERROR_BYTES_PER_S, now),
+        }
         self._heard, self._said = LineScanner(), LineScanner()
         self._open = set() if limits.is_build else {_IN, program.output, program.errors}
         """The descriptors that are read until they end."""
@@ -194,9 +201,8 @@ class _Watch:
         """Return whether more of a stream can be passed on now."""
         if descriptor == _IN:
             return len(self._held.get(self._program.input, b"")) < MAX_HELD_BYTES
-        if descriptor == self._program.output:
-            return self._answers.room(now) > 0 and len(self._held[_OUT]) < MAX_HELD_BYTES
-        return not self._errors.is_full and len(self._held[_ERR]) < MAX_HELD_BYTES
+        reader = _OUT if descriptor == self._program.output else _ERR
+        return self._allowances[descriptor].room(now) > 0 and len(self._held[reader]) < MAX_HELD_BYTES
 
     def _timeout_ms(self, now: float) -> float | None:
         """Return the time until something is due; None if nothing is before a line comes."""
@@ -216,8 +222,9 @@ class _Watch:
             self._open.discard(descriptor)
         if descriptor == _IN:
             self._pass_to_program(chunk, now)
-        elif descriptor == self._program.output:
-            self._answers.take(len(chunk))
+            return len(chunk)
+        self._allowances[descriptor].take(len(chunk))
+        if descriptor == self._program.output:
             self._held[_OUT] += chunk
             self._write(_OUT)
             for beginning in self._said.scan(chunk):
@@ -253,8 +260,6 @@ class _Watch:
 
     def _look(self, now: float) -> str | None:
         """Look at what the program uses, and return why it must end, if it must."""
-        if self._errors.is_full and self._program.errors in self._open:
-            self._read(self._program.errors)
         usage = look_at_processes()
         self._gate.spend(self._cpu.look(usage.cpu_s, usage.cpu_with_children_s, now), now)
         self._paused_until = now + self._cpu.pause_s()

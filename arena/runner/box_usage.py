@@ -9,7 +9,7 @@ SCRATCH_FOLDERS = ("/tmp", "/dev/shm", "/build")  # noqa: S108 - inside the box
 """The folders in memory to which a program can write, if they are there."""
 _FIRST_PROCESS = 1
 _CPU_FIELDS = slice(11, 15)
-"""The times in a line of `stat` after the name: of the process by itself and the kernel for it, then of its children."""
+"""The times in a line of `stat`, counted after the name: two of the process, then two of its children."""
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _KIB = 1024
 
@@ -31,7 +31,9 @@ def look_at_processes() -> Usage:
     usage = Usage()
     for process in _processes():
         with contextlib.suppress(OSError):  # it has ended
-            times = [int(word) / _TICKS_PER_S for word in _read(process, "stat").rpartition(b")")[2].split()[_CPU_FIELDS]]
+            times = [
+                int(word) / _TICKS_PER_S for word in _read(process, "stat").rpartition(b")")[2].split()[_CPU_FIELDS]
+            ]
             if process == _FIRST_PROCESS:
                 usage.cpu_with_children_s += sum(times[2:])
                 continue

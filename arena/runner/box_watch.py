@@ -28,8 +28,11 @@ MAX_SCRATCH_FILES = 20_000
 """Maximum number of files in the folders to which a program can write: also an empty one takes memory."""
 MAX_SOCKETS = 512
 """Maximum number of sockets in a box. Each may hold about 400 KiB that no other limit counts."""
-OUTPUT_BURST_BYTES, OUTPUT_BYTES_PER_S = MIB, MIB // 4
-"""Bytes of answers that are passed on at once, and in each second after that. A program that writes more waits."""
+OUTPUT_BURST_BYTES = MIB
+"""Bytes of each of a program's two outputs that are read at once."""
+ANSWER_BYTES_PER_S, ERROR_BYTES_PER_S = MIB // 4, 4 * MIB
+"""Bytes of answers, and of standard error, that are read in each second after that. A program that writes more waits.
+"""
 MAX_ERROR_BYTES = MIB
 """Bytes of standard error that are passed on. What follows is left out, but for the end."""
 ERROR_TAIL_BYTES = 4096
@@ -106,6 +109,7 @@ class TurnGate:
         """The number of turns since the last answer. After a reconnection, one turn comes twice."""
         self._until = now + READY_TIMEOUT_S
         self._ready_cpu_s = READY_CPU_S
+        self._is_ending = False
 
     def is_open(self, now: float) -> bool:
         """Return whether the program may run."""
@@ -127,13 +131,14 @@ class TurnGate:
 
     def answer(self, beginning: bytes, now: float) -> None:
         """Take a line of the program into account, by its beginning. A blank line is no answer."""
-        if beginning and self._asked:
+        if beginning and self._asked and not self._is_ending:
             self._until = now + (ANSWER_GRACE_S if self._asked == 1 else MESSAGE_TIMEOUT_S)
             self._asked = 0
 
     def end_input(self, now: float) -> None:
         """Let a program that will be told no more run until it ends."""
-        self._until, self._ready_cpu_s = now + READY_TIMEOUT_S, READY_CPU_S
+        self._is_ending = True
+        self._asked, self._until, self._ready_cpu_s = 0, now + READY_TIMEOUT_S, READY_CPU_S
 
     def spend(self, cpu_s: float, now: float) -> None:
         """Take processor time into account. A program without a turn has `READY_CPU_S`."""
@@ -174,15 +179,16 @@ class CpuMeter:
 
 
 class OutputAllowance:
-    """Decides how many bytes of a program's answers are read: a burst, then a rate."""
+    """Decides how many bytes of one of a program's outputs are read: a burst, then a rate."""
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, bytes_per_s: int, now: float) -> None:
+        self._bytes_per_s = bytes_per_s
         self._room = float(OUTPUT_BURST_BYTES)
         self._since = now
 
     def room(self, now: float) -> int:
         """Return the number of bytes that may be read."""
-        self._room = min(OUTPUT_BURST_BYTES, self._room + OUTPUT_BYTES_PER_S * (now - self._since))
+        self._room = min(OUTPUT_BURST_BYTES, self._room + self._bytes_per_s * (now - self._since))
         self._since = now
         return int(self._room)
 
@@ -198,11 +204,6 @@ class ErrorOutput:
         self._room = MAX_ERROR_BYTES
         self._left_out = 0
         self._tail = b""
-
-    @property
-    def is_full(self) -> bool:
-        """Whether more is left out."""
-        return self._room == 0
 
     def take(self, chunk: bytes) -> bytes:
         """Return what is passed on of a chunk, with a line of explanation where it ends."""

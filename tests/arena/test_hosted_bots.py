@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +15,7 @@ from arena.runner.box import Boxes
 from arena.runner.check import _judge
 from arena.runs.job import MatchReport
 from arena.store.incident import Incident
+from boxes import boxed
 from commands import run
 from processes import serving
 
@@ -40,16 +40,6 @@ for what in (
     print(tried(what))
 print(sorted(os.listdir("/bot")), os.getuid() != 0)
 """
-
-
-def works() -> bool:
-    """Whether bubblewrap can make a box on this machine."""
-    users = () if os.geteuid() == 0 else ("--unshare-user",)
-    command = ["bwrap", *users, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true"]
-    return shutil.which("bwrap") is not None and subprocess.run(command).returncode == 0
-
-
-boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or it is not permitted")
 
 
 @boxed
