@@ -36,7 +36,7 @@ ATTACKS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "the environment of the first process": ("got = open('/proc/1/environ').read()", DENIED),
     "the memory of the first process": ("got = open('/proc/1/mem', 'rb')", DENIED),
     "the streams of the first process": ("got = os.listdir('/proc/1/fd')", DENIED),
-    "descriptors that it inherits": ("got = sorted(map(int, os.listdir('/proc/self/fd')))[:-1]", "[0, 1, 2]"),
+    "descriptors that it inherits": ("got = INHERITED", "[0, 1, 2]"),
     "a descriptor of the first process": ("got = call('pidfd_getfd', os.pidfd_open(1), 0, 0)", REFUSED),
     "the command lines of others": (
         "got = [p for p in os.listdir('/proc') if p.isdecimal() and b'pytest' in read(f'/proc/{p}/cmdline')]",
@@ -77,7 +77,7 @@ ATTACKS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "watching files": ("got = call('inotify_init1', 0)", REFUSED),
     "messages of the kernel": ("got = call('syslog', 3, 0, 0)", REFUSED),
     "settings of the kernel": ("got = open('/proc/sys/kernel/core_pattern', 'w')", (DENIED, READ_ONLY)),
-    "the magic key": ("got = open('/proc/sysrq-trigger', 'w')", (DENIED, READ_ONLY)),
+    "the magic key": ("got = open('/proc/sysrq-trigger', 'w')", (DENIED, READ_ONLY, MISSING)),
     "memory of the kernel": ("got = open('/proc/kcore', 'rb').read(1)", (DENIED, REFUSED, MISSING, "b''")),
     "a disk": ("got = [d for d in os.listdir('/dev') if d.startswith(('sd', 'vd', 'nvme', 'mem', 'kmsg'))]", "[]"),
     "/sys": ("got = os.listdir('/sys')", MISSING),
@@ -127,6 +127,7 @@ ATTACKS: dict[str, tuple[str, str | tuple[str, ...]]] = {
 
 PROGRAM = r"""
 import ctypes, json, os, signal, socket, sys, time
+INHERITED = sorted(map(int, os.listdir("/proc/self/fd")))[:-1]
 sys.path.append("/bot")
 from call_numbers import NUMBERS
 HERE = json.load(open("/bot/here.json"))

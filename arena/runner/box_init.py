@@ -236,7 +236,7 @@ class _Watch:
 
     def _pass_to_program(self, chunk: bytes, now: float) -> None:
         if not chunk:
-            self._gate.end_input(now)
+            self._gate.end_input()
         for beginning in self._heard.scan(chunk):
             self._gate.hear(beginning, now)
         if self._program.input in self._held:

@@ -113,11 +113,11 @@ class TurnGate:
 
     def is_open(self, now: float) -> bool:
         """Return whether the program may run."""
-        return self._asked > 0 or now < self._until
+        return self._is_ending or self._asked > 0 or now < self._until
 
     def closes_in(self, now: float) -> float:
         """Return the seconds for which the program may run at least, without an answer and without processor time."""
-        return math.inf if self._asked else max(0.0, self._until - now)
+        return math.inf if self._is_ending or self._asked else max(0.0, self._until - now)
 
     def hear(self, beginning: bytes, now: float) -> None:
         """Take a line for the program into account, by its beginning."""
@@ -131,14 +131,13 @@ class TurnGate:
 
     def answer(self, beginning: bytes, now: float) -> None:
         """Take a line of the program into account, by its beginning. A blank line is no answer."""
-        if beginning and self._asked and not self._is_ending:
+        if beginning and self._asked:
             self._until = now + (ANSWER_GRACE_S if self._asked == 1 else MESSAGE_TIMEOUT_S)
             self._asked = 0
 
-    def end_input(self, now: float) -> None:
-        """Let a program that will be told no more run until it ends."""
+    def end_input(self) -> None:
+        """Let a program that will be told no more run until it ends, or is killed with its box."""
         self._is_ending = True
-        self._asked, self._until, self._ready_cpu_s = 0, now + READY_TIMEOUT_S, READY_CPU_S
 
     def spend(self, cpu_s: float, now: float) -> None:
         """Take processor time into account. A program without a turn has `READY_CPU_S`."""

@@ -151,7 +151,7 @@ def states(bwrap: int) -> list[str]:
 
 def wait_until_all_are_stopped(bwrap: int) -> None:
     deadline = time.monotonic() + WITHIN
-    while set(states(bwrap)) != {"T"}:
+    while not {*states(bwrap)} <= {"T", "Z"}:
         assert time.monotonic() < deadline, states(bwrap)
         wait_briefly()
 
@@ -165,7 +165,7 @@ def test_between_its_turns_no_process_of_a_program_runs(folder: Path) -> None:
             process.stdin.flush()
             assert process.stdout.readline() == b"{}\n"
             wait_until_all_are_stopped(process.pid)
-        assert len(states(process.pid)) == 4
+        assert states(process.pid).count("T") == 4, "the program, and three that it has left to themselves"
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["the program ends", "the box is killed"])
@@ -173,22 +173,21 @@ def test_nothing_of_a_program_outlives_its_box(folder: Path, killed: bool) -> No
     with playing(in_box(folder, BUSY.replace("    while b", "    break\n    while b"))) as process:
         assert process.stdin is not None
         assert process.stdout is not None
+        process.stdin.write(TURN)
+        process.stdin.flush()
+        assert process.stdout.readline() == b"{}\n"
         family = descendants(process.pid)
-        if not killed:
-            process.stdin.write(TURN)
-            process.stdin.flush()
-            assert process.stdout.readline() == b"{}\n"
-            process.wait(WITHIN)
-            assert process.returncode == 0
-        else:
+        if killed:
             process.kill()
+        else:
+            process.stdin.close()
+            assert process.wait(WITHIN) == 0
+        assert len(family) >= 5
         assert all(ends(pid) for pid in family)
 
 
 def test_of_a_flood_of_errors_the_beginning_and_the_end_are_passed_on(folder: Path) -> None:
-    flood = (
-        "import sys\nfor _ in range(300): sys.stderr.write('x' * 9999 + '\\n')\nsys.stderr.write('the end')\nexit(3)\n"
-    )
+    flood = "import sys\nfor _ in range(300): sys.stderr.write('x' * 9999 + '\\n')\nsys.stderr.write('the end')\nsys.exit(3)\n"
     done = run_in_box(folder, flood)
     assert done.returncode == 3
     assert done.stderr.endswith(b"x\nthe end")
