@@ -20,7 +20,7 @@ PROGRAM_FOLDER, BUILD_FOLDER = "/bot", "/build"
 MAX_PROCESSES = 128
 """Maximum number of processes and threads of a program. A Java program has about 30."""
 NICENESS = 5
-"""By how much the priority of programs is lowered, so that the arena and the runner come first."""
+"""The nice value of programs, which lets the arena and the runner come first."""
 _CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_SYS_PTRACE")
 """What the first process in a box may do as root: become the program's user, signal its processes, read their memory's
 size. The program has none of it."""

@@ -36,14 +36,15 @@ from arena.runner.system_calls import make_filter
 EXIT_CODE_ENDED, EXIT_CODE_NOT_STARTED = 1, 127
 """The exit codes if the program was ended for what it used, and if it can't be started."""
 READ_CHUNK_BYTES, WRITE_CHUNK_BYTES = 65_536, 4096
-"""Bytes that are read at a time, and written: a pipe that is ready takes so many without blocking."""
+"""Bytes that are read at a time, and that are written at a time: a pipe that is ready takes 4096 without blocking."""
 MAX_HELD_BYTES = 1024 * 1024
 """Bytes that are held for a reader that is slow. Then no more is read for it."""
 FLUSH_TIMEOUT_S = 2.0
 """Seconds in which the last output must be read after the program has ended."""
 _SET_DUMPABLE, _SET_NO_NEW_PRIVILEGES, _SET_SECCOMP, _SECCOMP_FILTER = 4, 38, 22, 2
 """Options of `prctl`, with its names, and the mode of seccomp."""
-_IN, _OUT, _ERR = 0, 1, 2
+STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
+"""The descriptors of this process's standard streams, to and from the arena's side."""
 
 
 def main() -> None:
@@ -100,11 +101,11 @@ def _become(limits: BoxLimits, command: list[str], streams: list[int]) -> None:
     try:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
-        os.closerange(_ERR + 1, 65_536)
+        os.closerange(STANDARD_ERROR + 1, 65_536)
         _confine(limits)
         os.execvp(command[0], command)  # noqa: S606 - a stranger's program, in its box
     except OSError as exc:
-        os.write(_ERR, f"{command[0]} can't be started: {exc.strerror}\n".encode(errors="replace"))
+        os.write(STANDARD_ERROR, f"{command[0]} can't be started: {exc.strerror}\n".encode(errors="replace"))
     finally:
         os._exit(EXIT_CODE_NOT_STARTED)
 
@@ -156,10 +157,10 @@ class _Watch:
             program.errors: OutputAllowance(ERROR_BYTES_PER_S, now),
         }
         self._heard, self._said = LineScanner(), LineScanner()
-        self._open = set() if limits.is_build else {_IN, program.output, program.errors}
+        self._open = set() if limits.is_build else {STANDARD_INPUT, program.output, program.errors}
         """The descriptors that are read until they end."""
-        self._held = {program.input: bytearray(), _OUT: bytearray(), _ERR: bytearray()}
-        """What waits to be written, by descriptor."""
+        self._held = {program.input: bytearray(), STANDARD_OUTPUT: bytearray(), STANDARD_ERROR: bytearray()}
+        """The bytes that wait to be written, by descriptor."""
         self._next_look = now + SAMPLE_INTERVAL_S
         self._paused_until = now
 
@@ -199,9 +200,9 @@ class _Watch:
 
     def _can_read(self, descriptor: int, now: float) -> bool:
         """Return whether more of a stream can be passed on now."""
-        if descriptor == _IN:
+        if descriptor == STANDARD_INPUT:
             return len(self._held.get(self._program.input, b"")) < MAX_HELD_BYTES
-        reader = _OUT if descriptor == self._program.output else _ERR
+        reader = STANDARD_OUTPUT if descriptor == self._program.output else STANDARD_ERROR
         return self._allowances[descriptor].room(now) > 0 and len(self._held[reader]) < MAX_HELD_BYTES
 
     def _timeout_ms(self, now: float) -> float | None:
@@ -220,18 +221,18 @@ class _Watch:
         now = time.monotonic()
         if not chunk:
             self._open.discard(descriptor)
-        if descriptor == _IN:
+        if descriptor == STANDARD_INPUT:
             self._pass_to_program(chunk, now)
             return len(chunk)
         self._allowances[descriptor].take(len(chunk))
         if descriptor == self._program.output:
-            self._held[_OUT] += chunk
-            self._write(_OUT)
+            self._held[STANDARD_OUTPUT] += chunk
+            self._write(STANDARD_OUTPUT)
             for beginning in self._said.scan(chunk):
                 self._gate.answer(beginning, now)
         else:
-            self._held[_ERR] += self._errors.take(chunk)
-            self._write(_ERR)
+            self._held[STANDARD_ERROR] += self._errors.take(chunk)
+            self._write(STANDARD_ERROR)
         return len(chunk)
 
     def _pass_to_program(self, chunk: bytes, now: float) -> None:
@@ -254,7 +255,7 @@ class _Watch:
                     raise SystemExit(EXIT_CODE_ENDED) from None  # nobody plays any more
                 del self._held[descriptor]  # the program reads no more
                 return
-        if descriptor == self._program.input and not held and _IN not in self._open:
+        if descriptor == self._program.input and not held and STANDARD_INPUT not in self._open:
             os.close(descriptor)
             del self._held[descriptor]
 
@@ -270,10 +271,10 @@ class _Watch:
     def _end(self, code: int, line: str = "") -> int:
         """End all processes of the box, pass on the last output with this line, and return the exit code."""
         _signal_all(signal.SIGKILL)
-        for descriptor in self._open - {_IN}:
+        for descriptor in self._open - {STANDARD_INPUT}:
             while self._read(descriptor):
                 pass
-        self._held[_ERR] += self._errors.end() + line.encode()
+        self._held[STANDARD_ERROR] += self._errors.end() + line.encode()
         self._held.pop(self._program.input, None)
         until = time.monotonic() + FLUSH_TIMEOUT_S
         for descriptor, held in self._held.items():

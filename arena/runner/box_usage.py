@@ -15,7 +15,7 @@ _KIB = 1024
 
 
 class Usage:
-    """What all processes in a box but the first use."""
+    """The memory and the processor time of all processes in a box but the first."""
 
     def __init__(self) -> None:
         self.memory = 0

@@ -62,7 +62,7 @@ class BoxLimits:
         self.user = user
         """The user id that the program runs as; -1 for the one that starts the box."""
         self.niceness = niceness
-        """By how much the program's priority is lowered."""
+        """The number that is added to the nice value of the program."""
         self.is_build = is_build
         """1 for a build, which runs all the time and whose output is passed on whole; 0 for a program that plays."""
 
@@ -160,8 +160,8 @@ class CpuMeter:
     def look(self, by_process: dict[int, float], with_children_s: float, now: float) -> float:
         """Take the processor time of each process into account, and return by how much the total has grown.
 
-        `with_children_s` is the total of these processes and of those that they have waited for: a process that
-        nobody waits for is in neither after its end, except for what was seen of it before.
+        `with_children_s` is the total of these processes and of those that they have waited for. Of a process that
+        has ended and that no other waits for, only what was seen before counts.
         """
         for process, spent_s in by_process.items():
             self._seen_total_s += max(0.0, spent_s - self._seen.get(process, 0.0))

@@ -11,8 +11,8 @@ import errno
 import os
 import struct
 
-_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
-_IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT = 0x15, 0x35, 0x45
+_LOAD_CODE, _MASK_CODE, _RETURN_CODE = 0x20, 0x54, 0x06
+_EQUAL_CODE, _GREATER_OR_EQUAL_CODE, _ANY_BIT_CODE = 0x15, 0x35, 0x45
 """Instructions of the filter, with the kernel's numbers: load a word, mask it, return, and three jumps."""
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 """Places in what a filter sees of a call. An argument has 8 bytes, of which the lower 4 come first."""
@@ -29,7 +29,7 @@ _TERMINAL_INPUT_REQUESTS = (0x5412, 0x541C)
 _X32_CALLS = 0x40000000
 """The first number of the calls of x32, a second set of them on x86-64."""
 
-REFUSED = (
+REFUSED_CALLS = (
     *("add_key", "bpf", "fanotify_init", "fsconfig", "fsmount", "fsopen", "fspick", "inotify_init", "inotify_init1"),
     *("io_uring_enter", "io_uring_register", "io_uring_setup", "kcmp", "keyctl", "memfd_create", "memfd_secret"),
     *("mount", "mount_setattr", "move_mount", "mq_open", "msgget", "name_to_handle_at", "open_tree"),
@@ -123,29 +123,31 @@ def make_filter(machine: str = os.uname().machine) -> bytes:
         return b""
     numbers = CALL_NUMBERS[machine]
     words = [
-        _word(_LOAD, _ARCHITECTURE_AT),
-        _word(_IF_EQUAL, _ARCHITECTURES[machine], 1, 0),
-        _word(_RETURN, _KILL),
-        _word(_LOAD, _NUMBER_AT),
-        _word(_IF_AT_LEAST, _X32_CALLS, 0, 1),
+        _word(_LOAD_CODE, _ARCHITECTURE_AT),
+        _word(_EQUAL_CODE, _ARCHITECTURES[machine], 1, 0),
+        _word(_RETURN_CODE, _KILL),
+        _word(_LOAD_CODE, _NUMBER_AT),
+        _word(_GREATER_OR_EQUAL_CODE, _X32_CALLS, 0, 1),
         _refuse(errno.ENOSYS),
         *_if_call(numbers["clone3"], _refuse(errno.ENOSYS)),  # libraries then use `clone`, whose flags can be seen
     ]
-    for name in REFUSED:
+    for name in REFUSED_CALLS:
         if name in numbers:
             words += _if_call(numbers[name], _refuse(errno.EPERM))
     words += _if_call(
-        numbers["clone"], _load_argument(0), _word(_IF_ANY_BIT, _NEW_NAMESPACES, 0, 1), _refuse(errno.EPERM), _allow()
+        numbers["clone"], _load_argument(0), _word(_ANY_BIT_CODE, _NEW_NAMESPACES, 0, 1), _refuse(errno.EPERM), _allow()
     )
     words += _if_call(
         numbers["mmap"],
-        *(_load_argument(3), _word(_AND, _SHARED_ANONYMOUS), _word(_IF_EQUAL, _SHARED_ANONYMOUS, 0, 1)),
+        *(_load_argument(3), _word(_MASK_CODE, _SHARED_ANONYMOUS), _word(_EQUAL_CODE, _SHARED_ANONYMOUS, 0, 1)),
         *(_refuse(errno.EPERM), _allow()),
     )
-    families = [word for family in _SOCKET_FAMILIES for word in (_word(_IF_EQUAL, family, 0, 1), _allow())]
+    families = [word for family in _SOCKET_FAMILIES for word in (_word(_EQUAL_CODE, family, 0, 1), _allow())]
     words += _if_call(numbers["socket"], _load_argument(0), *families, _refuse(errno.EAFNOSUPPORT))
     typing = [
-        word for request in _TERMINAL_INPUT_REQUESTS for word in (_word(_IF_EQUAL, request, 0, 1), _refuse(errno.EPERM))
+        word
+        for request in _TERMINAL_INPUT_REQUESTS
+        for word in (_word(_EQUAL_CODE, request, 0, 1), _refuse(errno.EPERM))
     ]
     words += _if_call(numbers["ioctl"], _load_argument(1), *typing, _allow())
     return b"".join([*words, _allow()])
@@ -158,16 +160,16 @@ def _word(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes
 
 def _if_call(number: int, *words: bytes) -> list[bytes]:
     """Return instructions that are only followed for the call with this number."""
-    return [_word(_IF_EQUAL, number, 0, len(words)), *words]
+    return [_word(_EQUAL_CODE, number, 0, len(words)), *words]
 
 
 def _load_argument(index: int) -> bytes:
-    return _word(_LOAD, _ARGUMENTS_AT + 8 * index)
+    return _word(_LOAD_CODE, _ARGUMENTS_AT + 8 * index)
 
 
 def _refuse(number: int) -> bytes:
-    return _word(_RETURN, _REFUSE_WITH | number)
+    return _word(_RETURN_CODE, _REFUSE_WITH | number)
 
 
 def _allow() -> bytes:
-    return _word(_RETURN, _ALLOW)
+    return _word(_RETURN_CODE, _ALLOW)

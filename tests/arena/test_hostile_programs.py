@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_no_attack_gets_out_of_the_box_or_beyond_its_limits(folder: Path, tmp_pa
     numbers = CALL_NUMBERS[os.uname().machine]
     (folder / "call_numbers.py").write_text(f"NUMBERS = {numbers}")
     (folder / "attacks.json").write_text(json.dumps({name: code for name, (code, _) in ATTACKS.items()}))
-    here = {"secret": str(secret), "other": str(other), "folder": str(tmp_path), "process": os.getpid()}
+    here: dict[str, Any] = {"secret": str(secret), "other": str(other), "folder": str(tmp_path), "process": os.getpid()}
     here |= {"code": str(REPOSITORY / "arena" / "__init__.py"), "abstract": str(uuid.uuid4())}
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as abstract:
         abstract.bind("\0" + here["abstract"])
@@ -186,9 +187,17 @@ def test_nothing_of_a_program_outlives_its_box(folder: Path, killed: bool) -> No
         assert all(ends(pid) for pid in family)
 
 
+FLOODING = """
+import sys
+for _ in range(300):
+    sys.stderr.write("x" * 9999 + "\\n")
+sys.stderr.write("the end")
+sys.exit(3)
+"""
+
+
 def test_of_a_flood_of_errors_the_beginning_and_the_end_are_passed_on(folder: Path) -> None:
-    flood = "import sys\nfor _ in range(300): sys.stderr.write('x' * 9999 + '\\n')\nsys.stderr.write('the end')\nsys.exit(3)\n"
-    done = run_in_box(folder, flood)
+    done = run_in_box(folder, FLOODING)
     assert done.returncode == 3
     assert done.stderr.endswith(b"x\nthe end")
     assert b"\nthe arena keeps 1048576 bytes of this output, and its end\n" in done.stderr
