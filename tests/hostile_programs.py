@@ -113,6 +113,7 @@ ATTACKS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "memory without a name": ("got = os.memfd_create('x')", REFUSED),
     "secret memory": ("got = call('memfd_secret', 0)", REFUSED),
     "memory that processes share": ("import mmap; got = mmap.mmap(-1, 1 << 30)", REFUSED),
+    "memory that processes share by a device": ("got = open('/dev/zero', 'r+b')", DENIED),
     "memory of System V": ("got = call('shmget', 0, 1 << 30, 0o1600)", REFUSED),
     "messages of System V": ("got = call('msgget', 0, 0o1600)", REFUSED),
     "semaphores of System V": ("got = call('semget', 0, 9, 0o1600)", REFUSED),

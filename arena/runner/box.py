@@ -24,6 +24,8 @@ NICENESS = 5
 _CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_SYS_PTRACE")
 """What the first process in a box may do as root: become the program's user, signal its processes, read their memory's
 size. The program has none of it."""
+_HIDDEN_DEVICES = {"/dev/zero": Path(os.devnull)}
+"""The devices that can't be opened in a box: by this one, processes share memory that no limit counts."""
 _FIRST_PROCESS_COMMAND = (sys.executable, "-S", "-P", "-m", "arena.runner.box_init")
 """The command of the first process in a box. It needs no packages, so it starts quickly without them."""
 _BUILD_SCRIPT = 'cp -R "$0"/. "$1" && cd "$1" && shift && "$@" >&2 && exec tar -cf - .'
@@ -60,7 +62,7 @@ class Boxes(Struct, frozen=True, kw_only=True):
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "GOCACHE": "/tmp/go",  # noqa: S108 - inside the box
         }
-        return closed_box_command({**settings, **shown}, environment, inside, scratch)
+        return closed_box_command({**settings, **_HIDDEN_DEVICES, **shown}, environment, inside, scratch)
 
     def _first_process(self, place: int, *, is_build: bool) -> tuple[str, ...]:
         """Return the words of the first process in the box, which starts the program within the limits."""
