@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -21,9 +21,9 @@ MAX_PROCESSES = 128
 """Maximum number of processes and threads of a program. A Java program has about 30."""
 NICENESS = 5
 """The nice value of programs, which lets the arena and the runner come first."""
-_CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_SYS_PTRACE")
-"""What the first process in a box may do as root: become the program's user, signal its processes, read their memory's
-size. The program has none of it."""
+_CAPABILITIES = {"CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_PTRACE": 19}
+"""The rights of the first process in a box if it is root, with their numbers in the kernel: to become the program's
+user, to signal its processes, and to read how much memory they share. The program has none of them."""
 _HIDDEN_DEVICES = {"/dev/zero": Path(os.devnull)}
 """The devices that can't be opened in a box: by this one, processes share memory that no limit counts."""
 _FIRST_PROCESS_COMMAND = (sys.executable, "-S", "-P", "-m", "arena.runner.box_init")
@@ -76,9 +76,20 @@ class Boxes(Struct, frozen=True, kw_only=True):
             niceness=limit_niceness(NICENESS),
             is_build=int(is_build),
         )
-        rights = ["--cap-drop", "ALL", *(word for name in _CAPABILITIES for word in ("--cap-add", name))]
-        of_root = rights if os.geteuid() == 0 else []
-        return ("--as-pid-1", *of_root, *_FIRST_PROCESS_COMMAND, applied.encode())
+        rights = ["--cap-drop", "ALL", *_rights_options(_permitted_capabilities())] if os.geteuid() == 0 else []
+        return ("--as-pid-1", *rights, *_FIRST_PROCESS_COMMAND, applied.encode())
+
+
+def _permitted_capabilities() -> int:
+    """Return the capabilities that this process may use, as the kernel's bits. A container may lack some of root's."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("CapPrm:")), 16)
+
+
+def _rights_options(permitted: int) -> Iterator[str]:
+    for name, number in _CAPABILITIES.items():
+        if permitted >> number & 1:
+            yield from ("--cap-add", name)
 
 
 def _with_python(command: Sequence[str]) -> tuple[str, ...]:

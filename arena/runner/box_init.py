@@ -18,7 +18,13 @@ import struct
 import sys
 import time
 
-from arena.runner.box_usage import count_sockets, look_at_processes, look_at_scratch, proportional_memory
+from arena.runner.box_usage import (
+    FIRST_PROCESS,
+    count_sockets,
+    look_at_processes,
+    look_at_scratch,
+    proportional_memory,
+)
 from arena.runner.box_watch import (
     ANSWER_BYTES_PER_S,
     ERROR_BYTES_PER_S,
@@ -49,6 +55,8 @@ STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
 
 def main() -> None:
     """Run the program of the command line within the limits, and exit as it does."""
+    if os.getpid() != FIRST_PROCESS:
+        sys.exit("box_init ends all processes that it sees: it only runs as the first process of a box")
     limits, command = BoxLimits.decode(sys.argv[1]), sys.argv[2:]
     ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the kernel keeps the program's signals without a handler from here

@@ -7,7 +7,8 @@ import os
 
 SCRATCH_FOLDERS = ("/tmp", "/dev/shm", "/build")  # noqa: S108 - inside the box
 """The folders in memory to which a program can write, if they are there."""
-_FIRST_PROCESS = 1
+FIRST_PROCESS = 1
+"""The number of the first process in a box."""
 _CPU_FIELDS = slice(11, 15)
 """The times in a line of `stat`, counted after the name: two of the process, then two of its children."""
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -34,7 +35,7 @@ def look_at_processes() -> Usage:
             times = [
                 int(word) / _TICKS_PER_S for word in _read(process, "stat").rpartition(b")")[2].split()[_CPU_FIELDS]
             ]
-            if process == _FIRST_PROCESS:
+            if process == FIRST_PROCESS:
                 usage.cpu_with_children_s += sum(times[2:])
                 continue
             usage.cpu_s[process] = sum(times[:2])
@@ -50,7 +51,7 @@ def proportional_memory() -> int:
     """
     memory = 0
     for process in _processes():
-        if process != _FIRST_PROCESS:
+        if process != FIRST_PROCESS:
             with contextlib.suppress(OSError):
                 memory += _proportional_memory_of(process)
     return memory

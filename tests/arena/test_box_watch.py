@@ -8,9 +8,12 @@ import re
 import struct
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
+from arena.runner import box_init
+from arena.runner.box import _rights_options
 from arena.runner.box_watch import (
     ANSWER_BYTES_PER_S,
     ANSWER_GRACE_S,
@@ -38,6 +41,16 @@ from protocol.messages import Clock, Start
 
 TURN, START = b'{"type":"turn"', b'{"type":"start"'
 LIMITS = BoxLimits(memory=100 * MIB, processes=9, files=99, file_size=MIB, user=61_200, niceness=5, is_build=0)
+
+
+def test_the_first_process_of_a_box_runs_in_a_box_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(box_init, "_Program", Mock(side_effect=AssertionError("it would signal all processes")))
+    with pytest.raises(SystemExit, match="it only runs as the first process of a box"):
+        box_init.main()
+
+
+def test_the_first_process_keeps_the_rights_that_a_container_has_left() -> None:
+    assert list(_rights_options(1 << 5 | 1 << 7 | 1 << 21)) == ["--cap-add", "CAP_KILL", "--cap-add", "CAP_SETUID"]
 
 
 # When a program runs

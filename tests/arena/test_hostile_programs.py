@@ -113,6 +113,23 @@ def test_a_program_that_takes_too_much_is_ended_with_a_line_that_says_so(folder:
     assert last.endswith(why)
 
 
+FORKED = """
+import os, time
+kept = bytearray(b"x") * (40 << 20)
+for _ in range(3):
+    if os.fork() == 0:
+        time.sleep(0.4)
+        os._exit(0)
+for _ in range(3):
+    os.wait()
+"""
+
+
+def test_memory_that_processes_share_after_a_fork_counts_once(folder: Path) -> None:
+    done = run_in_box(folder, FORKED, memory_mib=96)
+    assert done.returncode == 0, done.stderr.decode()
+
+
 BUSY = """
 import os, sys
 for _ in range(3):
