@@ -4,5 +4,5 @@ submission.py reads what was handed in, within the limits of limits.py. manifest
 itself, and languages.py how programs of a language are built and started. fleet.py decides which runner runs which bot.
 
 The rest is elsewhere: arena/store/bot_versions.py keeps the versions, arena/server/hosting.py tells runners what to
-run, arena/runner is a runner, and arena/web/submissions.py takes submissions.
+run, arena/runner is a runner, and arena/web/submissions.py takes submissions and the wishes of owners.
 """
