@@ -3,8 +3,8 @@
 At the third move of each match, the rules sleep, compute for ever, allocate too much memory, or end their process. They
 run in the server, and then in a process of their own (`--isolate-games`).
 Usage: python benchmarks/reliability/wrong_games.py [--seconds 10] [--kinds sleep,compute,allocate,exit] [--small]
-Exit status 1 if the pair lost its connection or had a request refused, if it waited longer for a turn than
-`MAX_HOLD_UP_S` or `MAX_ISOLATED_HOLD_UP_S`, or if the wrong game is not closed in the server.
+Exit status 1 if the pair lost its connection or had a request refused, if the wrong game is not closed in the server,
+or, unless the run is small, if the pair waited longer for a turn than `MAX_HOLD_UP_S` or `MAX_ISOLATED_HOLD_UP_S`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Wrong(TurnGame[Count, int]):
 """The file of the wrong game."""
 
 
-async def measure(kind: str, seconds: float, *, isolated: bool) -> list[str]:
+async def measure(kind: str, seconds: float, *, isolated: bool, timed: bool) -> list[str]:
     """Print how long the pair waits alone and beside the wrong game. Return what is broken."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "wrong.py"
@@ -91,7 +91,7 @@ async def measure(kind: str, seconds: float, *, isolated: bool) -> list[str]:
     )
     max_hold_up_s = MAX_ISOLATED_HOLD_UP_S if isolated else MAX_HOLD_UP_S
     broken = [f"{where}: {drop}" for drop in beside.drops]
-    if beside.quantile(1) > max_hold_up_s:
+    if timed and beside.quantile(1) > max_hold_up_s:
         broken.append(
             f"{where}: a turn of nim waited {beside.quantile(1):.1f} s, at most {max_hold_up_s} s are allowed"
         )
@@ -105,7 +105,7 @@ async def measure_all(options: argparse.Namespace) -> list[str]:
     for kind in options.kinds:
         for isolated in (False, True):
             if isolated or kind not in ISOLATED_KINDS:
-                broken += await measure(kind, options.seconds, isolated=isolated)
+                broken += await measure(kind, options.seconds, isolated=isolated, timed=not options.small)
     return broken
 
 
