@@ -158,6 +158,13 @@ def test_bots_try_a_game_of_a_family() -> None:
     assert "random" in played.out
 
 
+def test_bots_play_a_tournament_of_a_game_of_a_family(tmp_path: Path) -> None:
+    words = ("random", "b=random", "--game", "counting:up", "--rounds", "1", "--in-process", "--data", str(tmp_path))
+    played = call("arena", "tournament", *words)
+    assert played.code == 0
+    assert played.out.startswith("counting:up round-robin, 1 match (decided 1)\n")
+
+
 def test_a_game_of_a_package_is_checked_by_its_name(package: Path) -> None:
     checked = call("arena", "game", "check", "counting:up", "--games", "2")
     assert (checked.code, checked.err) == (0, "")
