@@ -71,7 +71,8 @@ class ContractChecker:
     In a game with hidden information, the moves of a seat must follow from what it saw. The checker compares all its
     games in this respect, so more games find more leaks.
 
-    `clock` returns seconds. By it, calls of the rules are timed.
+    `clock` returns seconds. By it, calls of the rules are timed. A call breaks the contract if it takes longer than
+    `max_call_s` seconds.
     """
 
     def __init__(
@@ -79,9 +80,10 @@ class ContractChecker:
         game: Game[Any, Any],
         max_plies: int = DEFAULT_MAX_PLIES,
         clock: Callable[[], float] = lambda: 0.0,
+        max_call_s: float = float("inf"),
     ) -> None:
         self.game = game
-        self._clock = clock
+        self._clock, self._max_call_s = clock, max_call_s
         self.timings = Timings([], [], [])
         self._max_plies = max_plies
         self._moves: dict[Any, None] = {}
@@ -199,7 +201,13 @@ class ContractChecker:
     def _timed(self, kind: str, call: Callable[[], R]) -> R:
         began = self._clock()
         value = call()
-        getattr(self.timings, kind).append(self._clock() - began)
+        took_s = self._clock() - began
+        if took_s > self._max_call_s:
+            method = "encode_state" if kind == "encode" else kind
+            raise ContractBroken(
+                method, f"a call took {took_s:.1f} s: a server interrupts it after {self._max_call_s:g} s"
+            )
+        getattr(self.timings, kind).append(took_s)
         return value
 
     def _check_state(self, state: Any) -> int:

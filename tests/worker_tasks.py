@@ -74,6 +74,9 @@ def _tell_half_and(then: Callable[[], object]) -> None:
 
 
 def die_at_three(number: int) -> int:
+    """End the process for 3. Return smaller numbers; a larger one is never done."""
+    if number > 3:
+        signal.pause()
     return die(number) if number == 3 else number
 
 

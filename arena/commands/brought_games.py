@@ -18,6 +18,7 @@ from arena.store.database import DatabaseNotFound
 from arena.store.games import add_games, check_version, list_games, match_counts, remove_game
 from arena.store.store import Reader, Store
 from machine.game_discovery import (
+    add_family_game,
     add_game_file,
     file_of_game,
     is_from_file,
@@ -38,6 +39,7 @@ from protocol.games import (
     is_known_game,
     offered_game_names,
 )
+from protocol.games.spec import FAMILY_SEPARATOR
 
 DIGEST_CHARS = 12
 """Number of digits of a digest that a table shows."""
@@ -96,12 +98,14 @@ def check_storable(game: str, where: str) -> None:
 
 def find_game(word: str, *databases: str) -> str:
     """Return the name of the game that a word on a command line means: a file, which is then run from a copy, or the
-    name of a game, maybe of one that a database keeps. Raise `UsageFault` if there is no such game, and `UnknownGame`
-    if the operator removed it.
+    name of a game, maybe of one that a database keeps. A game of a family is then in the lists of games. Raise
+    `UsageFault` if there is no such game, and `UnknownGame` if no package has it or the operator removed it.
     """
     game = resolve_game(word)
     if is_game_file(word):
         use_copy(game)
+    elif FAMILY_SEPARATOR in game:
+        add_family_game(game)
     for where in databases:
         if not is_known_game(game):
             with suppress(DatabaseNotFound):

@@ -21,13 +21,15 @@ from machine.game_discovery import GameFileFault, add_game_file, file_of, is_gam
 from machine.terminal import say
 from protocol.display import short_repr
 from protocol.errors import ArenaFault, Fault, UsageFault
-from protocol.games import game_class, load_game
+from protocol.games import game_class, is_builtin_game, load_game
 from protocol.games.base import Game
 from protocol.games.turn_game import RulesError, TurnGame, TurnRules, evaluate_state
 from referee.contract import ContractBroken, ContractChecker, Timings
 
 SLOW_CALL_S = 0.02
 """Seconds of a call of the rules (at the 99th percentile) from which a game holds up other matches noticeably."""
+MAX_CALL_S = 1.0
+"""Maximum seconds of a call of the rules: `arena serve` interrupts a longer one by default, and closes the game."""
 AUTHOR_METHODS: Mapping[str, tuple[str, ...]] = {
     "legal_moves": ("moves",),
     "to_move": ("turn",),
@@ -153,7 +155,8 @@ def _check_presets(name: str, games: int, seed: int) -> list[CheckedPreset]:
 
 def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:
     """Check the refusals of a game and play it at random. Raise `ContractBroken`."""
-    checker = ContractChecker(game, clock=time.perf_counter)
+    max_call_s = float("inf") if is_builtin_game(game.name) else MAX_CALL_S  # compiled rules of ours may begin slowly
+    checker = ContractChecker(game, clock=time.perf_counter, max_call_s=max_call_s)
     played = [checker.check_game(seed + number) for number in range(games)]
     checker.check_refusals()
     checker.check_hiding()

@@ -150,9 +150,13 @@ class RulesSupervisor:
         return lambda method, function, *arguments: self._call(game, method, function, *arguments)
 
     def _call(self, game: str, method: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function of rules. Raise `RulesError` if it takes too long, or tries to end the process."""
+        """Call a function of rules. Raise `RulesError` if it takes too long, or tries to end the process, and if the
+        game is closed: each further call in this turn of the event loop could take as long.
+        """
         if self._watch is None:
             return function(*arguments)
+        if game in self._watch.closed:
+            raise RulesError(closed_message(game, self._watch.closed[game]))
         if not self._is_ready:
             self._is_ready = True
             self._handlers.enter_context(self._timer.install_handler())

@@ -14,7 +14,7 @@ from protocol.errors import BadRecord
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.names import fold_name
-from protocol.pools import FIRST_VERSION, with_version
+from protocol.pools import with_version
 from protocol.reasons import ILLEGAL, VOID
 from referee.clock import max_compensation_ms
 from referee.course import Course
@@ -148,8 +148,10 @@ def _replay_to_end(record: Record, *, by_states: bool) -> tuple[Course, int]:
 def _verify_ratings(record: Record, game: Game[Any, Any], end: str, *, has_rules: bool) -> None:
     header, footer, ratings = record.header, record.footer, record.footer.ratings
     pool = rating_pool(header, footer.reason)
-    version = FIRST_VERSION if header.rules is None else header.rules.version
-    if header.pool is not None and header.pool not in [with_version(pool, version) for pool in game.pools]:
+    pools = game.pools
+    if not has_rules and header.rules is not None:  # the rules here may have another version
+        pools = [with_version(pool, header.rules.version) for pool in pools]
+    if header.pool is not None and header.pool not in pools:
         raise BadRecord(f"{header.match}: its config is not rated in the header's pool {short_repr(header.pool)}")
     if ratings is None:
         if pool is not None:

@@ -5,7 +5,9 @@ lost or stored differently, if a match is rated twice or hangs, if ratings do no
 folder is unusable.
 
     python benchmarks/reliability/kill9.py [--kills 200] [--worlds 2] [--creations 80] [--games nim kuhn] [--small]
+    python benchmarks/reliability/kill9.py --files docs/examples/games/connect4.py docs/examples/games/pig.py
 
+`--files` has the bots play the games of files instead, which `arena game add` stores before a server starts.
 `--kills 1000` takes some half an hour on two processors. Needs gcc.
 """
 
@@ -27,12 +29,13 @@ from pathlib import Path
 from typing import Any
 
 from ledger import Ledger, RandomPlayer, compile_library, finish_matches
-from rig import Server, print_broken, run_tasks
+from rig import Server, print_broken, run_arena, run_tasks
 from toolkit import option, read_options
 
 from arena.store.integrity_check import check_database
 from arena.store.registry import find_registered_bot
 from arena.store.store import Store
+from machine.game_discovery import add_game_file
 
 GAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "nim": ("nim", {}),
@@ -50,24 +53,37 @@ hundreds of such calls per second.
 
 
 class World:
-    """A server with its data folder and players, and the number of each kind of kill."""
+    """A server with its data folder and players, and the number of each kind of kill.
 
-    def __init__(self, number: int, seed: int, library: Path, games: Sequence[str]) -> None:
+    There are two players for each of `games`, which are pairs of a name and a config. `files` have games to store.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        seed: int,
+        library: Path,
+        games: Sequence[tuple[str, dict[str, Any]]],
+        files: Sequence[Path],
+    ) -> None:
         self.server = Server("--clock", "5+0.2", environment={"LD_PRELOAD": str(library)})
         self.ledger = Ledger()
         self.kills: Counter[str] = Counter()
         self.players: list[RandomPlayer] = []
         self._games = [game for game in games for _ in range(2)]
-        """The game of each player, as a key of `GAMES`. There are two players per game."""
+        """The game of each player, with its config."""
+        self._files = files
         self._number = number
         self._random = random.Random(f"{seed}/{number}")
 
     async def run(self, kills: int) -> list[str]:
         """Kill the server `kills` times, finish all matches, and return the errors found."""
         self._set_environment(None)
+        for file in self._files:
+            run_arena("game", "add", str(file), "--data", str(self.server.data)).check_returncode()
         await asyncio.to_thread(self.server.start)
         self.players = [
-            RandomPlayer(self.ledger, self.server.port, 100 * self._number + at, *GAMES[game])
+            RandomPlayer(self.ledger, self.server.port, 100 * self._number + at, *game)
             for at, game in enumerate(self._games)
         ]
         try:
@@ -142,7 +158,10 @@ def kill_creations(count: int, library: Path, rng: random.Random) -> tuple[int, 
 
 
 async def measure(arguments: argparse.Namespace, library: Path) -> list[str]:
-    worlds = [World(number, arguments.seed, library, arguments.games) for number in range(arguments.worlds)]
+    files = [Path(file) for file in arguments.files]
+    brought: list[tuple[str, dict[str, Any]]] = [(name, {}) for file in files for name in add_game_file(file)]
+    games = brought or [GAMES[name] for name in arguments.games]
+    worlds = [World(number, arguments.seed, library, games, files) for number in range(arguments.worlds)]
     share = -(-arguments.kills // arguments.worlds)
     began = time.perf_counter()
     found = await asyncio.gather(*(world.run(share) for world in worlds))
@@ -168,6 +187,7 @@ def main() -> None:
         worlds=2,
         creations=80,
         games=option(["nim", "tictactoe", "noise", "kuhn"], nargs="+", choices=GAMES),
+        files=option([], nargs="+", metavar="FILE"),
         seed=1,
     )
     with tempfile.TemporaryDirectory() as folder:

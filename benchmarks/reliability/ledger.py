@@ -120,13 +120,18 @@ class _VisibleHistory:
         game = shared_game(record.header.game, record.header.config)
         seat = [each.bot for each in record.header.seats].index(bot)
         lines = [line for line in record.lines if isinstance(line, Ply)]
-        self.events = [msgspec.to_builtins(game.view_event(line.event, seat)) for line in lines]
+        self.events = [_as_received(game.view_event(line.event, seat)) for line in lines]
         self.digests = [line.digest for line in lines]
         self.states: dict[str, Any] = {}
         """The bot's views of states, by digest, in games with hidden information."""
         if game.hidden:
             for _, course in replay(record):
-                self.states[course.digest.hex()] = msgspec.to_builtins(game.view(course.encoded_state, seat))
+                self.states[course.digest.hex()] = _as_received(game.view(course.encoded_state, seat))
+
+
+def _as_received(value: Any) -> Any:
+    """Return a value as it arrives in a message: a tuple becomes a list."""
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(value))
 
 
 def _check_turns(history: _VisibleHistory, turns: list[dict[str, Any]]) -> Iterator[str]:

@@ -218,6 +218,8 @@ async def test_rules_are_interrupted_when_their_time_is_up_and_no_other_code_is(
             RulesFault, match=r"counting.py, line 1[78]: initial was interrupted, as it took longer than"
         ):
             game.initial(None)  # type: ignore[arg-type]
+        with pytest.raises(RulesFault, match="counting is closed on this server"):  # other matches of this turn, too
+            game.initial(None)  # type: ignore[arg-type]
         signal.raise_signal(signal.SIGALRM)  # it may come late
         await asyncio.sleep(0)
         assert [name for name, _ in closed] == ["counting"]

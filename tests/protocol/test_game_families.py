@@ -55,7 +55,7 @@ class Rules(Solo.rules):
 def find_spec(name):
     if name != "counting:up":
         raise UnknownGame(f"{name} has one player")
-    return GameSpec(name=name, room="counting", rules="counting.games:Rules", version="3")
+    return GameSpec(name=name, room="counting", rules="counting.games:Rules", version="3", digest="0" * 64)
 """
 
 
@@ -156,6 +156,15 @@ def test_bots_try_a_game_of_a_family() -> None:
     played = call("arena", "try", "random", "uct", "--game", "counting:up", "--set", "sims=10")
     assert (played.code, played.err) == (0, "")
     assert "random" in played.out
+
+
+def test_bots_play_a_tournament_of_a_game_of_a_family_and_its_records_verify(tmp_path: Path) -> None:
+    words = ("random", "b=random", "--game", "counting:up", "--rounds", "1", "--in-process", "--data", str(tmp_path))
+    played = call("arena", "tournament", *words)
+    assert played.code == 0
+    assert played.out.startswith("counting:up round-robin, 1 match (decided 1)\n")
+    verified = call("arena", "replay", "verify", "--data", str(tmp_path))
+    assert (verified.out, verified.err) == ("1 record verified\n", "")
 
 
 def test_a_game_of_a_package_is_checked_by_its_name(package: Path) -> None:

@@ -257,6 +257,23 @@ def test_rules_that_break_the_contract_are_found(methods: dict[str, Any], method
     assert broken.value.method == method
 
 
+def test_a_call_that_a_server_would_interrupt_breaks_the_contract() -> None:
+    now = 0.0
+
+    class Slow(CONNECT_FOUR):  # type: ignore[valid-type,misc]
+        name = "slow"
+
+        def play(self, state: Any, move: int) -> Any:
+            nonlocal now
+            now += 3.0
+            return super().play(state, move)
+
+    checker = ContractChecker(load(Slow), clock=lambda: now, max_call_s=1.0)
+    with pytest.raises(ContractBroken, match=r"a call took 3.0 s: a server interrupts it after 1 s") as broken:
+        checker.check_game(0)
+    assert broken.value.method == "apply"
+
+
 def test_moves_that_tell_a_hidden_card_are_found() -> None:
     leaky = type(
         "Leaky",
