@@ -115,8 +115,10 @@ class Visit:
     """One person's browser at one site: cookies, storage and all pages that are opened in it.
 
     `complaints` has what pages said against themselves: errors and warnings of the console, what the policy forbade,
-    failed requests, and whatever was asked of another host. Those that a test makes on purpose it `expects`. `size` is
-    that of windows which are opened from now on. `names` has what stands for names in braces in addresses.
+    failed requests, and whatever was asked of another host. Nothing is ignored but what Chromium aborts when a page is
+    left. Complaints that a test makes on purpose it `expects`. Where it ends an arena, a page that connects again may
+    meet a closed port, of which the browser itself complains: that is what a test `forgives`. `size` is that of
+    windows which are opened from now on. `names` has what stands for names in braces in addresses.
     """
 
     def __init__(self, context: BrowserContext, home: str, size: Size = DESKTOP) -> None:
