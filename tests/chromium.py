@@ -46,6 +46,15 @@ _HURRY = """for (const name of ["setTimeout", "setInterval"]) {
   const own = window[name].bind(window);
   window[name] = (act, ms = 0, ...more) => own(act, ms / HASTE, ...more);
 }"""
+_HOLD_TIMERS = """(() => {
+  const [own, held] = [window.setTimeout, []];
+  window.setTimeout = (act, ms = 0, ...more) => {
+    if (ms !== HELD_MS) return own(act, ms, ...more);
+    held.push(() => act(...more));
+    return 0;
+  };
+  window.releaseTimers = () => held.splice(0).forEach((act) => act());
+})()"""
 _FIND_BARRIERS = """async (tags) => {
   const groups = new Map();
   const numberOf = (...parts) => {
@@ -106,8 +115,10 @@ class Visit:
     """One person's browser at one site: cookies, storage and all pages that are opened in it.
 
     `complaints` has what pages said against themselves: errors and warnings of the console, what the policy forbade,
-    failed requests, and whatever was asked of another host. Those that a test makes on purpose it `expects`. `size` is
-    that of windows which are opened from now on. `names` has what stands for names in braces in addresses.
+    failed requests, and whatever was asked of another host. Nothing is ignored but what Chromium aborts when a page is
+    left. Complaints that a test makes on purpose it `expects`. Where it ends an arena, a page that connects again may
+    meet a closed port, of which the browser itself complains: that is what a test `forgives`. `size` is that of
+    windows which are opened from now on. `names` has what stands for names in braces in addresses.
     """
 
     def __init__(self, context: BrowserContext, home: str, size: Size = DESKTOP) -> None:
@@ -131,6 +142,12 @@ class Visit:
 
     async def new_tab(self) -> Page:
         return await self.context.new_page()
+
+    async def hold_timers(self, ms: int) -> None:
+        """Have pages that are opened from now on wait with what they do after exactly so many milliseconds until
+        `release_timers`: however busy the machine, what they show until then is seen. The visit must be fresh.
+        """
+        await self.context.add_init_script(_HOLD_TIMERS.replace("HELD_MS", str(ms)))
 
     def expects(self, pattern: str) -> None:
         """Take back the complaints that the pattern is found in; there has to be one."""
@@ -295,6 +312,11 @@ async def barriers(page: Page) -> str:
         for violation in await page.evaluate(_FIND_BARRIERS, RULES)
         for node in violation["nodes"]
     )
+
+
+async def release_timers(page: Page) -> None:
+    """Have a page do what `Visit.hold_timers` holds."""
+    await page.evaluate("releaseTimers()")
 
 
 async def resize(page: Page, size: Size) -> None:

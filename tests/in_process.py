@@ -25,6 +25,7 @@ from arena.commands.data_dir import hold_data_dir
 from arena.commands.listening import bind_ports
 from arena.commands.settings import ServerSettings, node_of
 from arena.commands.web import PageProcess
+from arena.lobby.suspensions import Suspensions
 from arena.network.addresses import parse_networks
 from arena.store.store import Reader
 from arena.web.http_connections import PageServer
@@ -186,7 +187,9 @@ def _logging_to(said: list[str], news: asyncio.Event, settings: ServerSettings) 
 def _as_in_a_process(stops: list[asyncio.Event]) -> Iterator[None]:
     """Take back at the end what an arena sets for all of its process; no client meets a time limit inside.
 
-    What a signal would set, to stop an arena that begins inside, is put into `stops`.
+    What a signal would set, to stop an arena that begins inside, is put into `stops`. A bot counts as ready as soon as
+    it has a seat: else a match that a test leaves before a bot is ready would keep all newcomers, whose address is the
+    same, from playing for longer than any test waits.
     """
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     with pytest.MonkeyPatch.context() as patch:
@@ -197,6 +200,7 @@ def _as_in_a_process(stops: list[asyncio.Event]) -> Iterator[None]:
         patch.setattr(type(asyncio.get_running_loop()), "add_signal_handler", lambda *_: None)  # they are for pytest
         patch.setattr(arena.commands.serve, "_obey_signals", lambda stop, *_: stops.append(stop))
         patch.setattr(PageProcess, "run", _serve_page)
+        patch.setattr(Suspensions, "on_seated", lambda self, bot, address: self.on_ready(bot, ()))
         try:
             yield
         finally:

@@ -252,6 +252,24 @@ class LobbyMachine(RuleBasedStateMachine):
         assert sum(self.lobby.seeking.values()) == sum(sought.values())
 
     @invariant()
+    def two_of_whom_one_names_the_other_are_looked_at_when_they_may_meet(self) -> None:
+        seeks = [seek for bot in self.slots for seek in self.lobby.seeks_of(bot) if seek.spec.seats == 2]
+        pairs = [(one, other) for one in seeks for other in seeks if one.opponents == {other.key}]
+        for one, other in pairs:
+            fits = one.spec is other.spec and other.opponents <= {one.key}
+            may_meet_at = self._may_meet_at(one, other)
+            if fits and may_meet_at is not None and not self.lobby.is_draining:
+                assert self.wake_at is not None, "nobody looks at them again"
+                assert self.wake_at <= may_meet_at + self.policy.pairing_interval_s
+
+    def _may_meet_at(self, *seeks: ActiveSeek) -> float | None:
+        """The first time at which all bots of these seeks may start a match, if nothing but time passes."""
+        roster = self.lobby.roster
+        pauses = [roster.suspensions.pause_s(seek.key, seek.address, self.now) for seek in seeks]
+        times = sorted(self.now + pause_s for pause_s in (0.0, *pauses))
+        return next((at for at in times if all(roster.capacity(seek.key, at) for seek in seeks)), None)
+
+    @invariant()
     def every_seek_that_waits_has_a_reason(self) -> None:
         for bot in self.slots:
             assert all(self.lobby.explain(bot, self.now).values())

@@ -27,7 +27,10 @@ from protocol.messages import Clock
 from referee.result import Result
 from tournaments import played
 
-FAST = ("--clock", "1")
+FAST = ("--clock", "5")
+"""A bank that ends soon where a bot lets it end, and is enough for the moves of others on a busy machine."""
+CONNECT_TIMEOUT_S = 10.0
+"""Seconds in which a bot's program starts on a busy machine, for tests in which another one never connects."""
 
 
 def tournament(folder: Path, *words: str, rounds: int = 2, **environ: str) -> tuple[int, dict[str, Any], str, str]:
@@ -139,11 +142,12 @@ def play(
 
 @pytest.mark.ci
 def test_a_bot_that_never_says_hello_stops_the_tournament_with_its_last_lines(tmp_path: Path) -> None:
-    results, noted, stopped = play(tmp_path, ["random", faulty("silent")], connect_timeout=4.0)
+    results, noted, stopped = play(tmp_path, ["random", faulty("silent")], connect_timeout=CONNECT_TIMEOUT_S)
     assert (results, noted) == ([], [])
     log = tmp_path / "silent.log"
     assert str(stopped) == (
-        f"silent did not connect within 4 s and was killed; last output, in {log}:\n  thinking about it"
+        f"silent did not connect within {CONNECT_TIMEOUT_S:g} s and was killed; last output, in {log}:\n"
+        "  thinking about it"
     )
 
 
@@ -153,9 +157,11 @@ def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
 ) -> None:
     monkeypatch.setenv("ARENA_MEMORY", str(tmp_path / "memory"))
     words = ["random", faulty("vanishingonce")]
-    results, noted, stopped = play(tmp_path, words, connect_timeout=4.0, rounds=3, bank_s=6)
+    results, noted, stopped = play(tmp_path, words, connect_timeout=CONNECT_TIMEOUT_S, rounds=3, bank_s=15)
     assert stopped is None
     fates = [seat.reason for result in results for seat in result.seats if seat.bot == "vanishingonce"]
     assert fates == ["disconnected", "win", "win"]
     assert len(noted) == 1
-    assert noted[0].startswith("vanishingonce was disconnected for 4 s and was killed; last output, in ")
+    assert noted[0].startswith(
+        f"vanishingonce was disconnected for {CONNECT_TIMEOUT_S:g} s and was killed; last output, in "
+    )

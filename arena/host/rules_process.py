@@ -51,7 +51,10 @@ class RulesProcess:
             if self._is_closed:
                 raise self._fault("the server stops")
             if self._process is None:
-                await self._start()
+                try:
+                    await self._start()
+                except OSError as exc:  # the machine has no process or descriptor left
+                    raise self._fault(f"the process of its rules could not start: {exc.strerror}") from exc
             message = _pack((config, question))
             try:
                 async with asyncio.timeout(self._call_timeout_s):
@@ -83,12 +86,12 @@ class RulesProcess:
 
     async def _start(self) -> None:
         ours, theirs = socket.socketpair()
-        self._line = ours
         module = (sys.executable, "-P", "-m")
         worker = (*module, "arena.processes.rules_worker", self._game)
         digest = game_spec(self._game).digest
         limits = (digest, str(self._call_timeout_s), str(MAX_MEMORY_BYTES))
-        with theirs:
+        with theirs, contextlib.ExitStack() as on_failure:
+            on_failure.enter_context(ours)
             self._process = await asyncio.create_subprocess_exec(
                 *module,
                 "machine.keeper",
@@ -101,10 +104,12 @@ class RulesProcess:
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
+            on_failure.pop_all()
+        self._line = ours
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
                 problem = msgspec.msgpack.decode(await self._read())
-        except (TimeoutError, asyncio.IncompleteReadError):
+        except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
             await self._kill()
             raise self._fault("the process of its rules could not start") from None
         if problem is not None:

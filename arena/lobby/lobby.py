@@ -6,7 +6,6 @@ Times are arguments, in seconds of one monotonic clock. The table at the end of 
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Callable, Collection
 from itertools import accumulate
@@ -83,8 +82,8 @@ class Lobby:
         """The names that are known to be unregistered, oldest first."""
         self._urls: dict[str, str] = {}
         """The URL of the node that pairs a game, for each game that another node pairs."""
-        self._pause_ends: list[float] = []
-        """A heap of the times at which suspensions of bots end."""
+        self._quotas_due: float | None = None
+        """The time of the next tick for used-up quotas; None while none are used up. Some recover by time alone."""
         self._rng: Random
         """The source of randomness for the current event."""
         self._wake_at: float | None = None
@@ -156,7 +155,13 @@ class Lobby:
         return self.roster.slots_without_match(bot) - len(self.seeks_of(bot))
 
     def _next_due(self) -> float | None:
-        dates = (*self._pause_ends[:1], self._pairing.due, self._assignments.next_due(), self._drain_ends)
+        dates = (
+            self.roster.suspensions.next_pause_end,
+            self._pairing.due,
+            self._assignments.next_due(),
+            self._drain_ends,
+            self._quotas_due,
+        )
         return min((date for date in dates if date is not None), default=None)
 
     def _on_joined(self, event: events.BotJoined, now: float) -> Effects:
@@ -279,7 +284,6 @@ class Lobby:
     def _suspend(self, bot: str, match: str, now: float) -> Effects:
         """End the seeks of a bot that missed its match, and suspend the bot for a while."""
         pause_s = self.roster.suspensions.on_missed(bot, now)
-        heapq.heappush(self._pause_ends, now + pause_s)
         ended = list(self.seeks_of(bot))
         error = Error(code=error_codes.UNAVAILABLE, message=pause_message(pause_s))
         return [
@@ -303,6 +307,10 @@ class Lobby:
         else:
             self.roster.used_up.discard(event.address)
             self._pairing.reschedule(now)
+        if not self.roster.used_up:
+            self._quotas_due = None
+        elif self._quotas_due is None:
+            self._quotas_due = now + self._policy.quota_check_interval_s
 
     def _on_games_moved(self, event: events.GamesMoved, now: float) -> Effects:
         """End the seeks for games that another node pairs now, and send their bots the URL of that node."""
@@ -374,8 +382,9 @@ class Lobby:
         if self._drain_ends is not None and self._drain_ends <= now:
             self._drain_ends = None
             effects.append(StopServer())
-        while self._pause_ends and self._pause_ends[0] <= now:
-            heapq.heappop(self._pause_ends)
+        if self._quotas_due is not None and self._quotas_due <= now:
+            self._quotas_due = now + self._policy.quota_check_interval_s
+        if self.roster.suspensions.pop_ended_pauses(now):
             self._pairing.reschedule(now)
         if self._assignments:
             effects += self._start_assigned(now)

@@ -48,6 +48,8 @@ class LobbyPolicy(Struct, frozen=True, kw_only=True):
     """The maximum number of bots in matches that a pairing round considers. Such a sample is enough to estimate which
     opponents will soon become free.
     """
+    quota_check_interval_s: float = 10.0
+    """The time between two checks whether the used-up quotas of addresses have recovered."""
     open_slot_divisor: int = 4
     """The number by which the slots of a bot with open seeks are divided. The quotient, but at least 1, is the maximum
     number of matches that one opponent may play with the bot at the same time. So a bot with enough slots can play this

@@ -59,8 +59,8 @@ class Roster:
                     self.suspensions.on_seated(bot, self.online[bot].address)
 
     def release(self, match: str, bot: str) -> bool:
-        """Give a bot the slot back that a match holds. Return whether other bots may now start a match for that
-        reason.
+        """Give a bot the slot back that a match holds. Return whether this bot, or others of its address, may now start
+        a match for that reason.
         """
         matches = self._matches_by_bot.get(bot, {})
         if match not in matches:
@@ -72,7 +72,7 @@ class Roster:
         seated.remove(bot)
         if not seated:
             del self._bots_by_match[match]
-        return self.suspensions.on_released(bot)
+        return self.suspensions.on_released(bot) or self.reserved[bot] > 0  # it may have a slot that is not reserved
 
     def release_all(self, match: str) -> bool:
         """Give all bots the slots back that a match still holds. Return whether other bots may now start a match for

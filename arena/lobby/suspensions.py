@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Container
 from itertools import islice
 from math import ceil
@@ -32,6 +33,20 @@ class Suspensions:
         self._addresses = KeyedLimiter(pauses._replace(max_wait_s=policy.max_address_pause_s))
         self._untrusted_in_match: KeyedItems[str, str] = KeyedItems()
         """The folded names of untrusted bots in matches, by address."""
+        self._pause_ends: list[float] = []
+        """A heap of the times at which pauses of bots and of addresses end."""
+
+    @property
+    def next_pause_end(self) -> float | None:
+        """The time at which the next pause ends; None if there is no pause."""
+        return self._pause_ends[0] if self._pause_ends else None
+
+    def pop_ended_pauses(self, now: float) -> bool:
+        """Forget the ends of pauses that have come. Return whether there were any."""
+        before = len(self._pause_ends)
+        while self._pause_ends and self._pause_ends[0] <= now:
+            heapq.heappop(self._pause_ends)
+        return len(self._pause_ends) < before
 
     def pause_s(self, bot: str, address: str, now: float) -> float:
         """Return the seconds until a bot at this address may seek; 0 if it may now."""
@@ -78,8 +93,12 @@ class Suspensions:
         """Handle that a bot missed its match. Return for how many seconds it may not seek."""
         self._trusted.pop(bot, None)
         address = self._untrusted_in_match.key_of(bot)
-        of_address = 0.0 if address is None else self._addresses.add(address, now)
-        return max(self._bots.add(bot, now), of_address)
+        pauses = [self._bots.add(bot, now)]
+        if address is not None:
+            pauses.append(self._addresses.add(address, now))
+        for pause_s in pauses:  # they differ, and other bots of the address wait for its own
+            heapq.heappush(self._pause_ends, now + pause_s)
+        return max(pauses)
 
     def on_played(self, bot: str) -> None:
         """Subtract 1 from the number of a bot's missed matches, because it played a match to its end."""

@@ -231,6 +231,39 @@ def test_of_new_bots_of_one_address_one_plays_until_it_has_come() -> None:
     assert board.until(2)[1] == tuple(sorted({"ann", "bob", "cid", "dan"} - {*first}))
 
 
+def test_the_pause_of_an_address_ends_for_its_other_bots_although_the_bot_that_missed_pauses_longer() -> None:
+    board = SeekBoard()
+    for bot in ("ann", "bob"):
+        board.feed(BotJoined(bot, 1, "here"))
+    board.feed(BotReady("ann"))
+    for match in ("1", "2"):  # the second time, ann counts as new again
+        board.feed(MatchAdded(match, ("ann",)))
+        if match == "2":
+            board.seek("bob", opponent="cid")
+            board.seek("cid", opponent="bob")
+        board.advance(60.0)
+        board.feed(SeatReleased(match, "ann", missed=True))
+    board.advance(POLICY.first_pause_s + 0.1)
+    assert board.begun == [("bob", "cid")]
+
+
+def test_bots_whose_quotas_are_used_up_are_looked_at_again_until_none_is() -> None:
+    board = SeekBoard()
+    for bot in ("ann", "bob"):
+        board.bar(bot)
+    board.seek("ann", opponent="bob")
+    board.seek("bob", opponent="ann")
+    ticks = board.ticks
+    board.advance(60.0)
+    assert board.ticks - ticks >= 60.0 / POLICY.quota_check_interval_s
+    board.bar("ann", free=True)
+    assert board.wake_at is not None
+    board.bar("bob", free=True)
+    assert board.until(1) == [("ann", "bob")]
+    board.advance(60.0)
+    assert board.wake_at is None
+
+
 # Assigned matches
 
 
@@ -279,6 +312,25 @@ def test_slots_that_become_free_are_kept_for_an_assigned_match_that_has_waited()
     assert board.lobby.explain("ann", board.now) == {"s": "a slot of ann is reserved for an assigned match"}
     board.feed(AssignmentWithdrawn("t-1"))
     assert board.until(1) == [("ann", "bob")]
+
+
+def test_a_bot_with_one_free_slot_more_than_are_reserved_is_paired_when_a_match_of_it_ends() -> None:
+    board = SeekBoard()
+    board.join("zoe", slots=1)
+    board.join("ann", slots=3)
+    for bot in ("ann", "bob", "zoe"):
+        board.feed(BotReady(bot))
+    for match, bot in (("1", "ann"), ("2", "ann"), ("3", "zoe")):
+        board.feed(MatchAdded(match, (bot,)))
+    board.feed(MatchAssigned("t-1", ("ann", "zoe"), 9.0))
+    board.advance(POLICY.reserve_delay_s)
+    board.seek("ann", opponent="bob")
+    board.seek("bob", opponent="ann")
+    board.advance(60.0)
+    assert board.begun == []
+    board.feed(SeatReleased("1", "ann", stayed=True))
+    board.advance(1.0)
+    assert board.begun == [("ann", "bob")]
 
 
 # Why a seek waits, and the log

@@ -22,6 +22,7 @@ from processes import run, serving
 from protocol.errors import UsageFault
 from protocol.messages import Clock
 from timeouts import WITHIN
+from virtual_time import advance
 
 TOKEN = "secret"
 
@@ -60,11 +61,13 @@ async def test_a_revoked_bot_is_told_why_and_its_connection_ends(serve: Any) -> 
     assert [bot["bot"] for bot in (await bob.expect("listing"))["bots"]] == ["bob"]
 
 
+@pytest.mark.virtual_time
 async def test_a_revoked_bot_is_away_from_its_match_and_its_clock_runs_out(serve: Any) -> None:
     served = await operated(serve, clock=Clock(bank_ms=2000, increment_ms=0))
     _, second, start = await served.begun()
     async with operator_of(served) as operator:
         await revoke(operator, start["seats"][0]["bot"])
+        await advance(2.0)
     end = await second.expect("end")
     assert (end["reason"], end["ranks"]) == ("disconnected", [2, 1])
 

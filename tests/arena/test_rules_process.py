@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -70,6 +72,20 @@ async def test_a_call_that_does_not_return_is_ended(tmp_path: Path) -> None:
     with brought(write_game(tmp_path, ("return Count()", "return Count() if time.sleep(1000) else 0"))):
         process = RulesProcess("counting", 0.2)
         with pytest.raises(RulesFault, match=r"load took longer than 0.2 s, so its process was ended"):
+            await load(process)
+        await process.close()
+
+
+async def test_a_process_that_the_machine_has_no_room_for_is_a_fault_of_the_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*command: str, **options: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    with brought(write_game(tmp_path)):
+        process = RulesProcess("counting", WITHIN)
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", refuse)
+        with pytest.raises(RulesFault, match=r"the process of its rules could not start: Resource temporarily"):
             await load(process)
         await process.close()
 

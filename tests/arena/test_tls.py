@@ -33,6 +33,7 @@ from machine.service_manager import ServiceManager
 from patience import patient_host
 from processes import run, serving
 from timeouts import WITHIN, rest_of
+from virtual_time import advance
 
 
 @pytest.fixture
@@ -94,15 +95,17 @@ async def test_a_request_that_comes_in_one_piece_with_the_end_of_the_handshake_i
     writer.close()
 
 
+@pytest.mark.virtual_time
 async def test_who_does_not_shake_hands_is_cut_off_and_keeps_nobody_out(serve: Any, pair: Pair) -> None:
     bounds = ConnectionBounds(waiting=1, waiting_per_address=1)
-    timeouts = patient_host(tls_handshake_timeout_s=0.1)
+    timeouts = patient_host(tls_handshake_timeout_s=10.0)
     served = await serve(encryption=Encryption(*pair), access=Access(bounds=bounds), timeouts=timeouts)
     for said in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01"):
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         writer.write(said)
-        async with asyncio.timeout(WITHIN / 4):  # asyncio's own patience would be a minute
-            assert b"HTTP" not in await rest_of(reader)
+        answer = asyncio.create_task(rest_of(reader))
+        await advance(10.0)
+        assert b"HTTP" not in await answer
         writer.close()
     assert b"welcome" in await answered(served, pair.certificate)
 

@@ -84,7 +84,7 @@ async def test_pings_and_other_matches_are_served_while_a_choice_takes_its_time(
 
     def choose(turn: Turn) -> Any:
         if turn.match == "m-1":
-            assert may_answer.wait(10)
+            assert may_answer.wait(WITHIN)
         return turn.legal[0]
 
     begin(Chooses(choose), slots=2)

@@ -41,7 +41,7 @@ def test_programs_that_fail_lose_and_leave_no_match_hanging(tmp_path: Path) -> N
         "illegal": """while read -r line; do case $line in *legal*) echo '{"heap":0,"take":99}';; esac; done""",
     }
     bots = [f"{name}={PIPE} {script(tmp_path, name, text)}" for name, text in programs.items()]
-    words = ["random", *bots, "--format", "gauntlet", "--game", "nim", "--clock", "1+0"]
+    words = ["random", *bots, "--format", "gauntlet", "--game", "nim", "--clock", "10+0"]
     done = run("arena", "tournament", *words, "--data", f"{tmp_path}/data")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("nim gauntlet, 8 matches (failed 4, timeout 3, illegal 1)"), done.stdout

@@ -7,7 +7,7 @@ from playwright.async_api import Route, expect
 
 from chromium import Visit, Visits
 from house import House, sit_down
-from players import player
+from players import meet, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 UNDRAWN = """export default ({ Board }) => class extends Board {
@@ -69,6 +69,43 @@ async def test_a_match_whose_board_does_not_load_is_still_read_move_by_move(
         await expect(page.locator(".viewer")).to_contain_text("This page has no board for Nim.")
         await expect(page.locator("table tbody tr:not(.spacer)").first).to_be_visible()
         visit.expects("nim/board.js")
+
+
+async def test_without_the_scripts_of_a_game_pages_show_the_rest_and_say_no_more_than_that_they_did_not_load(
+    visiting: Visits, house: House
+) -> None:
+    async with (
+        visiting(house.page, fresh=True) as visit,
+        player(house.url, "ann", slots=2) as ann,
+        player(house.url, "bob", slots=2) as bob,
+    ):
+        await answer(visit, "games/nim/", None)
+        await meet(ann, bob)
+        page = await visit.open("/")
+        await expect(page.get_by_role("region", name="Live now").get_by_role("listitem")).to_have_count(2)
+        for one, other in ((ann, "bob"), (bob, "ann")):
+            await one.seek("tictactoe", opponent=other)
+        for one in (ann, bob):
+            await one.begin()
+        await page.goto(f"{house.page}/wall")
+        await expect(page.locator(".wall-match").get_by_role("heading")).to_contain_text(["Tic-tac-toe"])
+        await page.goto(f"{house.page}/rules/nim")
+        await expect(page.get_by_role("heading", level=1)).to_be_visible()
+        visit.expects("games/nim/")
+
+
+async def test_a_verification_without_the_rules_of_the_game_says_so(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library, fresh=True) as visit:
+        await answer(visit, "games/nim/check.js", None)
+        page = await visit.open("/")
+        await expect(page.get_by_role("region", name="The latest match")).to_contain_text("at Nim, classic")
+        await page.goto(f"{library}/matches/{kept['nim']}")
+        await page.get_by_role("tab", name="Verify").click()
+        await page.get_by_role("button", name="Verify in this browser").click()
+        await expect(page.locator(".verdict")).to_contain_text("did not load")
+        visit.expects("nim/check.js")
 
 
 async def test_a_lesson_whose_board_does_not_load_says_so(visiting: Visits, house: House) -> None:

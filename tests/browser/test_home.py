@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from chromium import DESKTOP, PHONE, Visit, Visits, demand_fit
+from chromium import DESKTOP, PHONE, Visit, Visits, demand_fit, release_timers
 from house import House, open_house
 from players import answer, meet, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 COUNTERS = "#stage .counter:not(.ghost)"
+MOVE_DISPLAY_MS = 1000
+"""For how long a replay shows each position."""
 
 
 async def test_a_live_match_is_on_the_board_move_by_move_until_one_pauses(visit: Visit, house: House) -> None:
@@ -63,14 +65,17 @@ async def test_the_end_of_a_match_is_on_the_board_with_its_words_also_while_it_p
         await expect(page.locator(COUNTERS)).to_have_count(14)
 
 
-async def test_where_nothing_is_live_the_latest_match_is_played_again(stored: Visit) -> None:
-    page = await stored.open("/")
-    stage = page.get_by_role("region", name="The latest match")
-    await expect(stage).to_contain_text("at Nim, classic")
-    await expect(page.locator(COUNTERS)).to_have_count(15)
-    await expect(page.locator(COUNTERS)).not_to_have_count(15)
-    await stage.get_by_role("button", name="Pause").click()
-    await expect(stage.get_by_role("button", name="Resume")).to_be_visible()
+async def test_where_nothing_is_live_the_latest_match_is_played_again(visiting: Visits, library: str) -> None:
+    async with visiting(library, fresh=True) as visit:
+        await visit.hold_timers(MOVE_DISPLAY_MS)
+        page = await visit.open("/")
+        stage = page.get_by_role("region", name="The latest match")
+        await expect(stage).to_contain_text("at Nim, classic")
+        await expect(page.locator(COUNTERS)).to_have_count(15)
+        await release_timers(page)
+        await expect(page.locator(COUNTERS)).not_to_have_count(15)
+        await stage.get_by_role("button", name="Pause").click()
+        await expect(stage.get_by_role("button", name="Resume")).to_be_visible()
 
 
 async def test_who_wants_less_motion_sees_the_last_position_until_they_ask(visiting: Visits, library: str) -> None:

@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Route, expect
 
-from chromium import PHONE, Visit, Visits, barriers, resize, sideways
+from chromium import PHONE, Visit, Visits, barriers, release_timers, resize, sideways
 from house import House, HouseProcess, open_house
 from players import Map, Player, player
 from timeouts import WITHIN
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+END_DISPLAY_MS = 5000
+"""For how long the wall shows the end of a match."""
 PROJECTORS = ((1280, 800), (1366, 768), (1920, 1080))
 PARTS = ".wall-match, .wall-match :is(.land, .counter, .cell, .player), aside h2, #join"
 OUTSIDE = """(parts) => [...document.querySelectorAll(parts)].filter((part) => {
@@ -77,7 +79,8 @@ async def test_six_boards_of_all_games_fill_a_projector_and_nothing_sticks_out(
 
 
 async def test_a_match_comes_on_moves_and_its_end_makes_room(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page, haste=1) as visit, AsyncExitStack() as stack:
+    async with open_house(tmp_path) as house, visiting(house.page, fresh=True) as visit, AsyncExitStack() as stack:
+        await visit.hold_timers(END_DISPLAY_MS)
         page = await visit.open("/wall")
         await expect(page.get_by_role("heading", name="No match right now")).to_be_visible()
         await expect(page.locator("#nothing .address")).to_have_text([f"{house.page}/play", f"{house.page}/connect"])
@@ -92,6 +95,7 @@ async def test_a_match_comes_on_moves_and_its_end_makes_room(visiting: Visits, t
             re.compile(r"^bot-[01] won: bot-[01] took the last counter\.$")
         )
         await expect(wall.locator(".player .badge").filter(has_text="1st")).to_be_visible()
+        await release_timers(page)
         await expect(wall).to_have_count(0)
         await expect(page.get_by_role("heading", name="No match right now")).to_be_visible()
 

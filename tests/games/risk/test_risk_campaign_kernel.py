@@ -39,6 +39,7 @@ from risk_positions import (
     make_search,
     options,
 )
+from timeouts import WITHIN
 from volumes import examples
 
 size_of = kept(campaign_search.attack_size)
@@ -358,7 +359,7 @@ def test_a_search_that_ends_before_its_deadline_leaves_no_thread() -> None:
     before = set(threading.enumerate())
     search.search(state, depth=1, algorithm="alphabeta", limit=SearchLimit(deadline=time.monotonic() + 1000))
     for thread in set(threading.enumerate()) - before:
-        thread.join(10)
+        thread.join(WITHIN)
         assert not thread.is_alive()
 
 

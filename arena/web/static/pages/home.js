@@ -2,7 +2,7 @@
 
 import { openSocket } from "../arena-socket.js";
 import { endingOf } from "../board/ending-text.js";
-import { knows, loadBoards } from "../board/index.js";
+import { hasBoard, knows } from "../board/index.js";
 import { showConnection } from "../connection-banner.js";
 import { poolTitle } from "../titles.js";
 import { tellAgo } from "./ago.js";
@@ -24,7 +24,7 @@ async function replayLatest() {
   const answer = await fetch(`/api/v1/matches/${encodeURIComponent(match)}`).catch(() => null);
   const record = answer?.ok ? await answer.json().catch(() => null) : null; // the record may have been removed
   if (record === null) return;
-  await loadBoards(record.header.game);
+  await hasBoard(record.header.game);
   if (live === null) replay = new Replay(stage, record);
 }
 
@@ -42,7 +42,7 @@ async function watch(socket, match) {
   replay?.stop();
   replay = null;
   stage.tell("Live now", match.match, poolTitle(match.game, match.preset));
-  await loadBoards(match.game);
+  await hasBoard(match.game); // without it, the stage tells who plays
   socket.watch(match.match);
 }
 

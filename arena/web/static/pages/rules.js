@@ -1,6 +1,6 @@
 /** The page of a game's rules: draws the positions and example moves of the text as boards. */
 
-import { boardClass, knows, loadBoards, makeBoard } from "../board/index.js";
+import { boardClass, hasBoard, isLoaded, makeBoard } from "../board/index.js";
 import { IllegalMove, loadRules } from "../check/rules.js";
 import { el } from "../dom.js";
 import { ToldDice } from "../viewer/states.js";
@@ -10,7 +10,7 @@ const NAMES = ["Ada", "Bob", "Cleo", "Dan", "Eve", "Finn"];
 const article = document.getElementById("rules");
 const { game } = article.dataset;
 const config = JSON.parse(document.getElementById("config").textContent);
-const [rules] = await Promise.all([loadRules({ game, config }), loadBoards(game)]); // no rules for a game that only the server can referee
+const [rules] = await Promise.all([loadRules({ game, config }).catch(() => undefined), hasBoard(game)]); // no rules for a game that only the server can referee
 const seats = NAMES.slice(0, rules?.seats ?? 2).map((bot) => ({ bot }));
 
 /** Return the examples of the text: JSON after a bold word, with their paragraphs. */
@@ -31,7 +31,7 @@ function picture(state, view, caption) {
 }
 
 async function draw() {
-  if (!knows(game)) return;
+  if (!isLoaded(game)) return; // the text is there without pictures
   const [first, ...moves] = examples();
   let state = { ...first.value, seat: first.value.to_move };
   document.getElementById("picture").replaceChildren(picture(first.value, {}, "The example position of the rules below."));

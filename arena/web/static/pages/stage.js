@@ -1,6 +1,6 @@
 /** The stage: a small board that plays a match by itself, live or from its record, and can be paused. */
 
-import { knows, makeBoard } from "../board/index.js";
+import { isLoaded, makeBoard } from "../board/index.js";
 import { moversOf } from "../board/movers.js";
 import { makeSeatSymbol } from "../board/seat-symbols.js";
 import { el, put, say } from "../dom.js";
@@ -43,7 +43,7 @@ export class Stage {
   }
 
   /**
-   * Start another match; a game without a board shows nothing.
+   * Start another match; of a game whose board is not loaded only the players are shown.
    * @param {string} game
    * @param {{config: object, seats: {bot: string}[]}} match
    */
@@ -52,7 +52,7 @@ export class Stage {
       ...match.seats.map(({ bot }, seat) => el("li", { class: `seat-${seat}` }, makeSeatSymbol(seat), bot)),
     );
     this.#latest = null;
-    this.#board = knows(game) ? makeBoard(game, match) : null;
+    this.#board = isLoaded(game) ? makeBoard(game, match) : null;
     this.#place.replaceChildren(...(this.#board ? [this.#board.element] : []));
     put(this.#button, "hidden", this.#board === null);
   }

@@ -1,7 +1,7 @@
 /** The wall: as many live matches as fit, taking turns, and the leaderboards one after the other. */
 
 import { openSocket } from "../arena-socket.js";
-import { GAMES, knows, loadBoards } from "../board/index.js";
+import { GAMES, hasBoard, isLoaded } from "../board/index.js";
 import { showConnection } from "../connection-banner.js";
 import { put, say } from "../dom.js";
 import { ORIGIN, LOCAL_ADDRESS_WARNING } from "../own-address.js";
@@ -87,7 +87,7 @@ function show(socket) {
   socket.on("start", (start) => {
     const place = placeOf(start.match);
     if (place === undefined) {
-      if (knows(start.game) && !under.includes(start.match)) under.unshift(start.match);
+      if (isLoaded(start.game) && !under.includes(start.match)) under.unshift(start.match);
       fill();
       return;
     }
@@ -110,7 +110,7 @@ function show(socket) {
     (told) => {
       listing = told;
       const { matches } = told;
-      under = matches.filter(({ game }) => knows(game)).map(({ match }) => match);
+      under = matches.filter(({ game }) => isLoaded(game)).map(({ match }) => match);
       for (const id of seen.keys()) if (!under.includes(id)) seen.delete(id);
       fill();
     },
@@ -147,7 +147,7 @@ function nextPool() {
 for (const place of document.querySelectorAll(".address")) say(place, ORIGIN + place.dataset.path.replace(/\/$/, ""));
 const socket = openSocket();
 if (socket !== null) {
-  await loadBoards(...GAMES);
+  await Promise.all(GAMES.map(hasBoard)); // matches of a game whose board does not load are not shown
   const refresh = refresher(["leaders"], (fresh) => turnTo(fresh, shownPool()));
   say(document.querySelector("#here-alone"), LOCAL_ADDRESS_WARNING);
   socket.on("end", refresh);

@@ -337,8 +337,8 @@ export class Table {
   }
 
   async #lookBack(graded) {
-    const { lookBack } = await import("./look-back.js"); // loaded only after a match
-    this.past.prepend(lookBack(this.start, this.board, graded));
+    const script = await import("./look-back.js").catch(() => null); // loaded only after a match
+    this.past.prepend(script?.lookBack(this.start, this.board, graded) ?? el("p", { class: "small faint" }, "Your moves were not graded: there was no answer from the server."));
   }
 
   /** Show whose turn it is. What happened before is on the board, and is only read out by screen readers. */

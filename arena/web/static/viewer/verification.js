@@ -29,7 +29,13 @@ export class Verification {
     say(this.verdict, "");
     say(this.limits, "");
     // Loaded only now: most visitors do not verify the match.
-    const [{ check }, { verdictOf }] = await Promise.all([import("../check/check.js"), import("../check/verdict.js")]);
+    const scripts = await this.#load().catch(() => null);
+    if (scripts === null) {
+      put(this.progress, "hidden", true);
+      say(this.verdict, "The verification did not load. Reload this page and try again.");
+      return;
+    }
+    const [{ check }, { verdictOf }] = scripts;
     const all = [];
     const steps = new Map();
     const general = [];
@@ -49,6 +55,12 @@ export class Verification {
     this.general.replaceChildren(...general.map(stepItem));
     this.then.found(steps);
     this.then.wrong(wrong && wrong.index !== null ? wrong.index + 1 : null);
+  }
+
+  /** Load what verifies the match. Rejects if a script does not load. */
+  async #load() {
+    const { loadRules } = await import("../check/rules.js");
+    return Promise.all([import("../check/check.js"), import("../check/verdict.js"), loadRules(this.record.header)]);
   }
 
   /** @param {import("../check/verdict.js").Verdict} verdict */
