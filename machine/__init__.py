@@ -12,7 +12,8 @@ All packages but `protocol` may import it; it may import only `protocol`.
   prints. command_line.py runs a command and reports its errors, arguments.py and command_words.py read its arguments,
   standard_streams.py makes its standard streams safe.
 - Processes: subprocesses.py controls processes by system calls. run_program.py runs a program to its end. keeper.py
-  runs a program and kills all its descendants if the program's owner ends. service_manager.py talks to systemd,
+  runs a program and kills all its descendants if the program's owner ends. process_tree.py finds the processes below
+  another one, and says whether they are idle. service_manager.py talks to systemd,
   held_signals.py blocks signals, log_output.py writes a server's log.
 - Network: bounded_fetch.py is an HTTP request with one time limit, host_names.py reads names of hosts and URLs.
   client/ connects clients to the nodes of an arena.

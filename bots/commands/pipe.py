@@ -33,6 +33,7 @@ from bots.client.options import OptionParser, add_options, read_options
 from bots.client.run import play
 from bots.client.settings import PartialSettings
 from machine.keeper import FAILED_MESSAGE
+from machine.process_tree import wait_until_idle
 from machine.subprocesses import describe_exit
 from machine.terminal import say
 from protocol import bot_launch
@@ -53,6 +54,8 @@ MAX_LINE_BYTES = MAX_CLIENT_FRAME_BYTES
 """The maximum number of bytes of a line from a program. A longer move could not be sent to the arena."""
 _INFO_NAMES = Info.__struct_fields__
 """The names of the fields of a move's `info`."""
+READY_TIMEOUT_S = 5.0
+"""Seconds that a program started ahead of its match has to get ready, before its bot goes on."""
 KILL_TIMEOUT_S = 2.0
 """Seconds that a keeper has to end a program's processes, on a busy machine."""
 _READ_CHUNK_BYTES = 65536
@@ -148,6 +151,10 @@ class PipedProgram:
     def exit_code(self) -> int | None:
         """The program's exit code, negative for a signal; None while the program runs."""
         return self._process.poll()
+
+    def wait_until_ready(self, timeout_s: float) -> None:
+        """Wait until the program has started and waits for its input, for `timeout_s` seconds at most."""
+        wait_until_idle(self._process.pid, timeout_s)
 
     def write_line(self, line: bytes) -> None:
         """Queue a line for the program. This never blocks."""
@@ -390,10 +397,14 @@ class PipedBot(Bot):
         self._matches: dict[str, PipedMatch] = {}
 
     def start(self) -> None:
-        """Start a program for the next match. Raise `UsageFault` if that fails."""
+        """Start a program for the next match. If each match has a new one, wait until it is ready: a match should not
+        begin with its start. Raise `UsageFault` if that fails.
+        """
         program = self._start_program()
         with self._lock:
             self._idle.append(program)
+        if self._fresh:
+            program.wait_until_ready(READY_TIMEOUT_S)
 
     def _encode_start(self, start: Start) -> bytes:
         """Return what a program reads when a match begins."""

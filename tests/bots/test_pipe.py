@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from process_tree import descendants
 from protocol import messages
 from protocol.games import load_game
 from protocol.messages import Event
+from timeouts import WITHIN
 from turns import turn as turn_of
 
 RULES = load_game("nim")
@@ -144,6 +146,27 @@ def test_a_program_resigns_and_plays_the_next_match(start: messages.Start, scrip
         bot.ended(script.end(reason="resigned"))
         bot.prepare(start)
         assert bot.choose(turn()).move == FIRST
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whether a program is ready")
+def test_a_bot_with_a_new_program_for_each_match_has_the_next_one_ready_before_it_goes_on(
+    start: messages.Start, script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipe, "READY_TIMEOUT_S", WITHIN)
+    ready = tmp_path / "ready"
+    begins = f"i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; echo $$ >> {ready}"
+    bot = PipedBot("mine", ["sh", "-c", f"{begins}; {PLAYS}"], fresh=True)
+    try:
+        bot.start()
+        assert len(ready.read_text().splitlines()) == 1
+        for matches in (1, 2):
+            bot.prepare(start)
+            bot.choose(turn())
+            bot.ended(script.end())
+            assert len({*ready.read_text().splitlines()}) == matches + 1
+            assert len(bot._idle) == 1
+    finally:
+        bot.close()
 
 
 def test_the_program_of_a_match_that_ended_unseen_plays_the_next_one(start: messages.Start) -> None:
