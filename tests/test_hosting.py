@@ -24,6 +24,7 @@ from arena.operator.hosting import (
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
+    ReportMatchLog,
     RunBot,
     RunnerEvent,
     SubmissionPart,
@@ -33,6 +34,7 @@ from commands import Done
 from in_process import call_beside, hosting
 from players import player
 from processes import RunningArena
+from protocol.match_logs import MatchLog, ProgramFault
 from timeouts import WITHIN
 from web_client import Answer, answer
 
@@ -215,6 +217,51 @@ async def test_only_the_owner_and_the_operator_read_reports_and_hand_programs_in
             await get(url, "x" * 40)
         assert (await get(url, "x" * 40)).status == 429
         assert (await get(url, own)).status == 200, "the right one always works"
+
+
+FAULT = ProgramFault(ply=3, what="ended with exit code 1; it is restarted", last_lines="KeyError: 3")
+
+
+async def test_the_owner_and_the_operator_read_and_search_the_logs_of_matches(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+
+        async def logs(*words: str) -> Done:
+            return await call_beside("arena-bot", "logs", "mine", "--server", arena.url, *words)
+
+        assert "mine: its program has written nothing" in (await logs()).err
+        async with connect_to_folder(arena.data) as runner:
+            for log in (
+                MatchLog(match="m-1", text="opening\nKeyError: 3\x1b[2J\n[note]\n", faults=(FAULT,)),
+                MatchLog(match="m-2", text="Opening 2"),
+                MatchLog(match="m-3", text="endgame"),
+            ):
+                await runner.ask(ReportMatchLog(bot="mine", number=1, log=log), object)
+        listed = (await logs()).out
+        assert re.sub(r"  20\S+", "", listed).splitlines() == [
+            "m-3  version 1",
+            "m-2  version 1",
+            "m-1  version 1",
+            "  at ply 3 its program ended with exit code 1; it is restarted",
+        ]
+        assert [line for line in (await logs("--search", "opening")).out.splitlines() if "|" in line] == [
+            "  | Opening 2",
+            "  | opening",
+        ]
+        assert "no log contains 'nothing'" in (await logs("--search", "nothing")).err
+        assert (await logs("--match", "m-1")).out.splitlines() == [
+            "mine: match m-1, version 1",
+            "opening",
+            "KeyError: 3\\x1b[2J",
+            "[note]",
+        ]
+        assert "there is no log of mine in match 'm-9'" in (await logs("--match", "m-9")).err
+        url = f"{await arena.page()}/api/v1/bots/mine/logs"
+        operator = json.loads((arena.data / "operator.json").read_text())["token"]
+        assert json.loads((await get(f"{url}/m-1", operator)).body)["faults"][0]["ply"] == 3
+        for path in (url, f"{url}/m-1"):
+            assert (await get(path, None)).status == 401
+            assert (await get(path, "x" * 40)).status == 401
 
 
 REFUSALS = (

@@ -275,6 +275,7 @@ class ServerSettings:
     runner_slots: Annotated[
         int, Setting("Hosted bots that each of these runners runs.", "a number from 1 to 256", minimum=1, maximum=256)
     ] = 8
+    keep_bot_logs: Annotated[int, _days("Remove logs of hosted bots after this many days; 0: never.")] = 14
     demo: Annotated[bool, _switch("Run a demo: built-in bots that play each other all the time.")] = False
     pairing_log: Annotated[bool, _switch("Log the events that pair bots, for `arena pairing`.")] = False
     log_level: Annotated[
@@ -320,7 +321,7 @@ SETTING_GROUPS = {
         "max_matches_per_hour",
     ),
     "Built-in bots": ("builtin_bots", "demo"),
-    "Hosted bots": ("hosting", "runners", "runner_slots"),
+    "Hosted bots": ("hosting", "runners", "runner_slots", "keep_bot_logs"),
     "Limits": ("max_connections", "max_matches", "match_memory", "max_match_size", "stored_per_day"),
     "Limits per address": (
         "max_per_address",

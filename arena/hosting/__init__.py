@@ -3,6 +3,7 @@
 submission.py reads what was handed in, within limits. manifest.py has what a program declares about itself, and
 languages.py how programs of a language are built and started. fleet.py decides which runner runs which bot.
 
-The rest is elsewhere: arena/store/bot_versions.py keeps the versions, arena/server/hosting.py tells runners what to
-run, arena/runner is a runner, and arena/web/submissions.py takes submissions.
+The rest is elsewhere: arena/store/bot_versions.py keeps the versions, and bot_logs.py what programs wrote in matches.
+arena/server/hosting.py tells runners what to run, arena/runner is a runner, arena/web/submissions.py takes submissions,
+and arena/web/bot_logs.py shows logs.
 """

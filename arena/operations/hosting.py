@@ -10,6 +10,7 @@ from arena.operator.hosting import (
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
+    ReportMatchLog,
     SubmissionPart,
     Submit,
     Submitted,
@@ -17,6 +18,7 @@ from arena.operator.hosting import (
 )
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.server.hosting import Hosting
+from arena.store.bot_logs import add_log
 from arena.store.bot_versions import read_content
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
     async def report_check(request: ReportCheck, tell: SendEvent) -> None:
         await hosts().on_checked(request)
 
+    async def report_match_log(request: ReportMatchLog, tell: SendEvent) -> None:
+        await arena.store.write(add_log, request.bot, request.number, request.log)
+
     async def read_version(request: ReadVersion, tell: SendEvent) -> SubmissionPart:
         return SubmissionPart(data=await arena.store.read_slowly(read_content, request.digest, request.offset))
 
@@ -55,6 +60,7 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
     yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True)
     yield OperationHandler(ReportBotEnded, report_bot_ended)
     yield OperationHandler(ReportCheck, report_check)
+    yield OperationHandler(ReportMatchLog, report_match_log)
     yield OperationHandler(ReadVersion, read_version)
     yield OperationHandler(UploadPart, upload_part)
     yield OperationHandler(Submit, submit)

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from arena.operator.requests import OperationHandler, Request, SendEvent
 from arena.store.async_store import AsyncStore
+from arena.store.bot_logs import remove_old_logs
 from arena.store.retention_clock import check_clock
 from arena.store.thinning import Count, RemovalTotals, Retention, find_removable, remove_records
 from protocol.errors import ArenaFault
@@ -72,6 +73,8 @@ async def run_retention(
             unsteady = await store.write(check_clock)
             on_clock(unsteady)
             removed = await remove_old_records(store, retention, clock_steady=unsteady is None)
+            if unsteady is None:
+                await store.write(remove_old_logs, retention.log_days)
         except ArenaFault as fault:
             log.warning("records of old matches can't be removed: %s", fault)
         except Exception:

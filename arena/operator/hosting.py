@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from arena.operator.changes import Sha256Hex
 from arena.operator.requests import Request
+from protocol.match_logs import MatchLog
 
 MAX_SLOTS = 256
 """Maximum number of slots of a runner."""
@@ -74,6 +75,14 @@ class ReportCheck(Request, frozen=True, tag="report_check"):
     version: int
     passed: bool
     report: str
+
+
+class ReportMatchLog(Request, frozen=True, tag="report_match_log"):
+    """Keep what the program of a bot's version, with this number, wrote in a match."""
+
+    bot: str
+    number: Annotated[int, Meta(ge=1)]
+    log: MatchLog
 
 
 class ReadVersion(Request, frozen=True, tag="read_version"):

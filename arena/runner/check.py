@@ -7,8 +7,11 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from arena.operator.hosting import CheckVersion
 from arena.processes.bot_commands import parse_reference_spec, reference_command
@@ -26,6 +29,7 @@ from machine.arguments import read_clock
 from protocol.display import escape_unprintable
 from protocol.errors import Fault
 from protocol.games import load_game
+from protocol.match_logs import LOG_ENDING, OPEN_LOG_ENDING, MatchLog, ProgramFault
 from protocol.names import fold_name
 from protocol.reasons import DISCONNECTED, FAILED, FORFEITS, ILLEGAL, NO_SHOW, TIMEOUT
 
@@ -39,6 +43,8 @@ MATCH_TIMEOUT_S = 600.0
 """Seconds that the match of a check may take."""
 MAX_OUTPUT_LINES = 20
 """Maximum lines of a program's output at the end of a report."""
+_LOGS_FOLDER = "logs"
+"""The folder of the log of the match, in the folder of a check."""
 _ADVICE = {
     TIMEOUT: f"its clock of {CHECK_CLOCK} ran out: answer within the `clock` of a turn, and flush each line",
     ILLEGAL: "it made moves that the rules do not allow, too often: answer with a move of `legal`",
@@ -78,7 +84,9 @@ async def check_version(check: CheckVersion, versions: VersionCache, boxes: Boxe
 
 async def _play(check: CheckVersion, game: str, program: BuiltProgram, boxes: Boxes, place: int) -> CheckOutcome:
     opponent = OPPONENT if fold_name(check.bot) != OPPONENT else f"{OPPONENT}-2"
-    command = client_command(boxes.program_command(program.folder, program.manifest.command, place))
+    folder = Path(tempfile.mkdtemp(prefix="arena-check-"))
+    program_command = boxes.program_command(program.folder, program.manifest.command, place)
+    command = client_command(program_command, "--match-logs", str(folder / _LOGS_FOLDER))
     rival = reference_command(parse_reference_spec(f"{opponent}={OPPONENT}"))
     rules = load_game(game)
     names = [Contestant(check.bot, command, reference=True), Contestant(opponent, rival, reference=True)]
@@ -94,7 +102,6 @@ async def _play(check: CheckVersion, game: str, program: BuiltProgram, boxes: Bo
         clock=read_clock(CHECK_CLOCK),
         rated=False,
     )
-    folder = Path(tempfile.mkdtemp(prefix="arena-check-"))
     try:
         job = MatchJob(
             key="check",
@@ -115,12 +122,22 @@ async def _play(check: CheckVersion, game: str, program: BuiltProgram, boxes: Bo
             await host.close()
         if not isinstance(played, MatchReport):
             return CheckOutcome(False, f"{game}: no match could be played: {played.fault}")
-        return _judge(check.bot, game, played, _last_lines(folder / f"{check.bot}.log", check.bot))
+        log = _read_log(folder / _LOGS_FOLDER)
+        output = _last_lines(folder / f"{check.bot}.log", check.bot) if log is None else log.text
+        return _judge(check.bot, game, played, output, () if log is None else log.faults)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _judge(bot: str, game: str, report: MatchReport, output: str) -> CheckOutcome:
+def _read_log(folder: Path) -> MatchLog | None:
+    """Return the log that the client has left of the match; None if the program wrote nothing and did not fail."""
+    for ending in (LOG_ENDING, OPEN_LOG_ENDING):
+        for file in folder.glob(f"*{ending}"):
+            return msgspec.json.decode(file.read_bytes(), type=MatchLog)
+    return None
+
+
+def _judge(bot: str, game: str, report: MatchReport, output: str, faults: Sequence[ProgramFault] = ()) -> CheckOutcome:
     """Return whether a bot played a match to its end, and the lines of the report about it."""
     result = report.result
     number = next(number for number, seat in enumerate(result.seats) if seat.bot == bot)
@@ -129,13 +146,19 @@ def _judge(bot: str, game: str, report: MatchReport, output: str) -> CheckOutcom
     is_shared = [one.rank for one in result.seats].count(seat.rank) > 1
     what = "lost" if seat.rank > 1 else "drew" if is_shared else "won"
     if passed:
-        return CheckOutcome(True, f"{game}: ok, {what} against {OPPONENT} in {result.plies} plies")
+        lines = [f"{game}: ok, {what} against {OPPONENT} in {result.plies} plies"]
+        for fault in faults:
+            lines += [f"  but {fault}", *(f"  | {line}" for line in fault.last_lines.splitlines())]
+        return CheckOutcome(True, _printable("\n".join(lines)))
     lines = [f"{game}: failed after {result.plies} plies: {_ADVICE.get(seat.reason, seat.reason)}"]
     if number in report.failures:
         lines.append(f"  {report.failures[number]}")
     lines += [f"  {incident.text}" for name, incident in report.incidents if name == bot]
     if output:
-        lines += ["  the last lines of its output:", *(f"  | {line}" for line in output.splitlines())]
+        lines += [
+            "  the last lines of its output:",
+            *(f"  | {line}" for line in output.splitlines()[-MAX_OUTPUT_LINES:]),
+        ]
     return CheckOutcome(False, _printable("\n".join(lines)))
 
 

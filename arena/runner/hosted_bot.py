@@ -13,6 +13,7 @@ from arena.operator.hosting import RunBot
 from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotProcess, Crash
 from arena.runner.box import Boxes
+from arena.runner.hand_in import folder_of_version
 from arena.runner.version_cache import BuiltProgram
 from protocol import bot_launch
 from protocol.errors import ArenaFault
@@ -35,6 +36,7 @@ async def run_hosted_bot(run: RunBot, program: BuiltProgram, boxes: Boxes, place
     games = program.manifest.games
     for game in itertools.cycle(games):
         options = ["--game", game, "--version", f"v{run.number}"]
+        options += ["--match-logs", str(folder_of_version(logs.parent, run.bot, run.number))]
         if len(games) > 1:
             options += ["--matches", str(MATCHES_PER_GAME)]
         command = client_command(boxes.program_command(program.folder, program.manifest.command, place), *options)

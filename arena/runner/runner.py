@@ -18,12 +18,14 @@ from arena.operator.hosting import (
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
+    ReportMatchLog,
     RunBot,
     RunnerEvent,
     SubmissionPart,
 )
 from arena.runner.box import Boxes
 from arena.runner.check import check_version
+from arena.runner.hand_in import hand_in_logs
 from arena.runner.hosted_bot import run_hosted_bot
 from arena.runner.version_cache import VersionCache
 from machine.backoff import Backoff
@@ -74,6 +76,7 @@ class RunnerSession:
         self._connection = connection
         self._boxes = boxes
         self._client_url = client_url
+        self._folder = folder
         self._logs = folder / "logs"
         self._versions = VersionCache(folder / "versions", boxes, self._read_version)
         self._runner = 0
@@ -91,6 +94,7 @@ class RunnerSession:
         if isinstance(event, Joined):
             self._runner = event.runner
             log.info("runner %d is ready", event.runner)
+            self._start(hand_in_logs(self._folder, self._ask))
         elif isinstance(event, RunBot):
             self._start(self._run_bot(event, self._bots.get(fold_name(event.bot))), fold_name(event.bot))
         elif isinstance(event, EndBot):
@@ -146,6 +150,9 @@ class RunnerSession:
         told = ReportCheck(runner=self._runner, version=check.version, passed=passed, report=report)
         with contextlib.suppress(Fault):
             await self._connection.ask(told, object)
+
+    async def _ask(self, report: ReportMatchLog) -> None:
+        await self._connection.ask(report, object)
 
     async def _read_version(self, digest: str) -> bytes:
         """Fetch a submission from the arena, part by part."""

@@ -30,7 +30,7 @@ APPLICATION_ID = 0x626F7461
 """The application id ("bota") in the header of an arena's SQLite file."""
 SCHEMA_MARK = "Bot Arena"
 """The comment that marks the schemas of an arena on PostgreSQL."""
-SCHEMA_REVISIONS = ("0001", "0002", "0003")
+SCHEMA_REVISIONS = ("0001", "0002", "0003", "0006")
 """The revisions of the schema, oldest first. Each but the first has a migration that leads to it."""
 
 metadata = MetaData()
@@ -361,6 +361,20 @@ bot_versions = Table(
     UniqueConstraint("bot", "digest", name="one_version_a_digest"),
     Index("bot_versions_by_digest", "digest"),
     Index("bot_versions_by_state", "state"),
+)
+
+bot_logs = Table(
+    "bot_logs",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="the order in which they came"),
+    Column("bot", ForeignKey("bots.id"), nullable=False),
+    Column("number", Integer, nullable=False, comment="of the version of the bot"),
+    Column("match", _short_text(40), nullable=False, comment="its id; it may be in progress or void"),
+    Column("written", _short_text(32), nullable=False),
+    Column("size", Integer, nullable=False, comment="of the content, bytes"),
+    Column("content", LargeBinary, nullable=False, comment="what the program wrote, and its faults: JSON, zlib"),
+    Index("bot_logs_by_match", "bot", "match"),
+    Index("bot_logs_by_time", "written"),
 )
 
 # The tables below summarize the results; arena/store/summaries.py derives them.

@@ -35,6 +35,7 @@ from arena.store.registry import RegisteredBot, find_registered_bot
 from arena.store.tokens import hash_token
 from arena.web.answers import visitor_of
 from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
+from arena.web.bot_logs import log_routes
 from arena.web.errors import NotFound
 from arena.web.hosting_config import HostingConfig
 from arena.web.rendering import site_of
@@ -103,6 +104,7 @@ class Submissions:
             Route(PATH, self._submit, methods=["POST"]),
             Route(PATH, self._list, methods=["GET"]),
             Route(f"{PATH}/{{number:int}}", self._show, methods=["GET"]),
+            *log_routes(self._authorize),
         ]
 
     async def _submit(self, request: Request) -> Response:

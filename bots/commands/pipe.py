@@ -31,6 +31,7 @@ from bots.client.bot import Bot, Choice, GiveUp, ProgramFailed, Turn
 from bots.client.options import OptionParser, add_options, read_options
 from bots.client.run import play
 from bots.client.settings import PartialSettings
+from bots.commands.match_logs import MatchLogFolder, OutputLog, OutputReader
 from machine.keeper import FAILED_MESSAGE
 from machine.subprocesses import describe_exit
 from machine.terminal import say
@@ -78,13 +79,21 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
     add_options(parser)
     parser.add_argument("--version", default="", help="of the program, to be shown and recorded")
     parser.add_argument("--fresh", action="store_true", help="start the program anew for each match")
+    parser.add_argument(
+        "--match-logs",
+        type=Path,
+        metavar="FOLDER",
+        help="write what the program prints in a match to a file of this folder, in place of the terminal; it is "
+        "started anew for each match",
+    )
     own, program = split_arguments(args)
     read = parser.parse_args(own)
     if not program:
         raise UsageFault(
             f"there is no program to run: give it at the end, as in {prog_name} --game {game_names()[0]} -- ./mybot"
         )
-    bot = PipedBot(Path(program[0]).stem, program, read.version, fresh=read.fresh)
+    folder = None if read.match_logs is None else MatchLogFolder(read.match_logs)
+    bot = PipedBot(Path(program[0]).stem, program, read.version, fresh=read.fresh, match_logs=folder)
     options = read_options(read)
     bot.start()
     try:
@@ -112,15 +121,19 @@ class UnusableAnswer(Fault):
 
 
 class PipedProgram:
-    """A program that runs as a process. One thread at a time uses it. `UsageFault` is raised if it can't be started."""
+    """A program that runs as a process. One thread at a time uses it. `UsageFault` is raised if it can't be started.
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    If it is `logged`, its `output` has what it writes to standard error, which else goes to this process's.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], *, logged: bool = False) -> None:
         self._keeper_socket, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - the author's own command line
                 (sys.executable, "-P", "-m", "machine.keeper", str(theirs.fileno()), *command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if logged else None,
                 pass_fds=[theirs.fileno()],
                 env=dict(environment),
                 bufsize=0,
@@ -131,6 +144,7 @@ class PipedProgram:
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._in, False)
         os.set_blocking(self._out, False)
+        self.output = None if self._process.stderr is None else OutputReader(self._process.stderr)
         self._input = bytearray()
         self._output = bytearray()
         self._is_closed = False
@@ -226,6 +240,8 @@ class PipedProgram:
         except subprocess.TimeoutExpired:  # somebody has stopped the keeper, with which the program ends
             self._process.kill()
             self._process.wait()
+        if self.output is not None:
+            self.output.finish()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -364,6 +380,8 @@ class PipedMatch:
     grace_s: float
     """Seconds after the end of the clock in this process until the clock has surely ended in the arena too."""
     program: PipedProgram | None
+    log: OutputLog
+    """What the match's programs wrote, with notes. It is dropped at the end unless logs are kept."""
     warned: bool = False
     """True once a message told the author that some of the program's output is discarded."""
 
@@ -371,13 +389,22 @@ class PipedMatch:
 class PipedBot(Bot):
     """A bot that plays the moves that `command` writes. It runs one process for each match in progress.
 
-    If it is `fresh`, no process plays a second match.
+    If it is `fresh`, no process plays a second match. It is if `match_logs` has the folder for the logs of matches.
     """
 
-    def __init__(self, name: str, command: Sequence[str], version: str = "", *, fresh: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        version: str = "",
+        *,
+        fresh: bool = False,
+        match_logs: MatchLogFolder | None = None,
+    ) -> None:
         super().__init__(name, version)
         self._command = command
-        self._fresh = fresh
+        self._fresh = fresh or match_logs is not None
+        self._match_logs = match_logs
         self._environment = {key: value for key, value in os.environ.items() if key not in _PRIVATE_VARIABLES}
         self._lock = threading.Lock()
         self._idle: list[PipedProgram] = []
@@ -404,9 +431,10 @@ class PipedBot(Bot):
         except UsageFault as exc:
             raise ProgramFailed(str(exc)) from None
         program.write_line(line)
+        log = OutputLog() if program.output is None else program.output.log
         with self._lock:
             self._matches[start.match] = PipedMatch(
-                line, CLOCK_GRACE_S + max_compensation_ms(start.clock.bank_ms) / 1000, program
+                line, CLOCK_GRACE_S + max_compensation_ms(start.clock.bank_ms) / 1000, program, log
             )
 
     def rejected(self, rejected: Rejected) -> None:
@@ -424,16 +452,31 @@ class PipedBot(Bot):
         """End a match. Write `line` to its program, which may then play the next match, unless each has a new one."""
         with self._lock:
             match = self._matches.pop(name, None)
-        if match is not None and match.program is not None:
+        if match is None:
+            return
+        if match.program is not None:
             match.program.write_line(line)
-            if self._fresh:
-                match.program.close_input()
-                match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
-                with contextlib.suppress(UsageFault):  # `prepare` meets it again, and reports it
-                    self.start()  # now, so that the next match need not wait for it
+            if not self._fresh:
+                with self._lock:
+                    self._idle.append(match.program)
                 return
-            with self._lock:
-                self._idle.append(match.program)
+            match.program.close_input()
+            match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
+            with contextlib.suppress(UsageFault):  # `prepare` meets it again, and reports it
+                self.start()  # now, so that the next match need not wait for it
+        self._keep_log(name, match)
+
+    def _add_fault(self, match: PipedMatch, turn: Turn, what: str) -> None:
+        """Add a fault of the program to the log, and write it now: the bot may not live to the end of the match."""
+        match.log.add_fault(turn.ply, what)
+        self._keep_log(turn.match, match, is_open=True)
+
+    def _keep_log(self, name: str, match: PipedMatch, *, is_open: bool = False) -> None:
+        if self._match_logs is not None:
+            try:
+                self._match_logs.write(match.log.to_log(name), is_open=is_open)
+            except UsageFault as fault:  # no match is lost by it
+                self._say(str(fault))
 
     def choose(self, turn: Turn) -> Choice:
         match = self._matches[turn.match]
@@ -444,12 +487,14 @@ class PipedBot(Bot):
                 self._drop(match)
                 if exc.code:
                     self._say(f"{_place_of(turn)} its program {exc}; it is restarted")
+                    self._add_fault(match, turn, f"{exc}; it is restarted")
                 return self._ask_program(match, turn)
         except UsageFault as exc:
             raise ProgramFailed(str(exc)) from None
         except Fault as exc:  # nobody knows what it would answer next
             self._drop(match)
             again = ", also after a restart" if isinstance(exc, ProgramExited) else ""
+            self._add_fault(match, turn, f"{exc}{again}")
             raise ProgramFailed(f"{_place_of(turn)} its program {exc}{again}") from None
 
     def _ask_program(self, match: PipedMatch, turn: Turn) -> Choice:
@@ -457,12 +502,15 @@ class PipedBot(Bot):
         program = match.program
         if program is None:
             program = match.program = self._start_program()
+            if program.output is not None:
+                program.output.write_to(match.log)
             program.write_line(match.start)
         return self._exchange_turn(match, program, turn, time.monotonic() + turn.time_left + match.grace_s)
 
     def _exchange_turn(self, match: PipedMatch, program: PipedProgram, turn: Turn, deadline: float) -> Choice:
         """Write a turn to a program, and return its answer. Raise `ProgramExited`, `UnusableAnswer` or `GiveUp`."""
         if (written := program.discard_output().removeprefix(codecs.BOM_UTF8)).strip():
+            match.log.add(written)
             self._report_discarded(match, turn, f"wrote {quote_line(written)} before it was asked")
         program.write_line(encode_turn(turn))
         while True:
@@ -476,12 +524,13 @@ class PipedBot(Bot):
 
     def _report_discarded(self, match: PipedMatch, turn: Turn, what: str) -> None:
         """Report that a program's output is discarded. Do so once in a match: it may happen at every turn."""
+        match.log.add_note(f"at ply {turn.ply} its program {what}: it is left out")
         if not match.warned:
             match.warned = True
             self._say(f"{_place_of(turn)} its program {what}: it is left out")
 
     def _start_program(self) -> PipedProgram:
-        return PipedProgram(self._command, self._environment)
+        return PipedProgram(self._command, self._environment, logged=self._match_logs is not None)
 
     def _take_program(self) -> PipedProgram:
         """Return a program that runs and has no match; if there is none, a new one."""
@@ -495,7 +544,11 @@ class PipedBot(Bot):
         program.kill()
         if code:
             self._say(f"its program {describe_exit(code)} between two matches; it is restarted")
-        return self._take_program()
+        following = self._take_program()
+        if program.output is not None and following.output is not None:
+            program.output.log.add_fault(0, f"{describe_exit(code)} before the match; it is restarted")
+            following.output.write_to(program.output.log)
+        return following
 
     def _drop(self, match: PipedMatch) -> None:
         if match.program is not None:

@@ -79,7 +79,7 @@ def submit(
     secret = find_or_make_token(server, bot, default_path()) if token is None else read_token(token)
     client = PageClient(server, None if page is None else check_page(page), token=secret)
     if status:
-        with _explaining_absence():
+        with explaining_absence():
             _show_status(client, bot)
         return
     assert what is not None
@@ -130,7 +130,7 @@ def _hand_in(
     """Send a submission. A bot that the arena does not know is registered first, as by its first connection."""
     path = ("bots", bot, "submissions")
     try:
-        with _explaining_absence():
+        with explaining_absence():
             client.fetch(*path)  # a page that refuses a request with a large body may end it before its answer is read
     except PageError as fault:
         if fault.status != HTTPStatus.NOT_FOUND or "no bot called" not in str(fault):
@@ -154,7 +154,7 @@ async def _register(server: str, bot: str, token: str) -> None:
 
 
 @contextmanager
-def _explaining_absence() -> Iterator[None]:
+def explaining_absence() -> Iterator[None]:
     """Say that an arena hosts no bots, instead of that it has no page for it."""
     try:
         yield

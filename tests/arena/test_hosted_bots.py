@@ -18,8 +18,16 @@ from arena.runs.job import MatchReport
 from arena.store.incident import Incident
 from commands import run
 from processes import serving
+from protocol.match_logs import ProgramFault
 
-GOOD = "from bots import Bot, run\n\n\nclass Mine(Bot):\n    def choose(self, turn):\n        return turn.legal[0]\n"
+GOOD = """from bots import Bot, run
+
+
+class Mine(Bot):
+    def choose(self, turn):
+        print("thinks")
+        return turn.legal[0]
+"""
 BROKEN = "int main(void) { return undeclared; }\n"
 SPYING = r"""
 import os, socket, sys
@@ -61,6 +69,9 @@ async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
         words = ("submit", str(tmp_path / file), "--server", arena.url, "--game", "nim", "--wait")
         return await asyncio.to_thread(run, "arena-bot", *words)
 
+    async def logs(*words: str) -> subprocess.CompletedProcess[str]:
+        return await asyncio.to_thread(run, "arena-bot", "logs", "mine", "--server", arena.url, *words)
+
     options = ("--runners", "1", "--web-port", "0", "--builtin-bots", "random")
     async with serving(tmp_path / "data", *options) as arena:
         await arena.says("runner 1 is there")
@@ -72,6 +83,10 @@ async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
         ended = await arena.says(" ended: nim", count=2)
         assert "mine" in ended
         assert "random" in ended
+        while not (found := await logs("--search", "THINKS")).stdout:
+            assert "has written nothing" in found.stderr or "no log contains" in found.stderr
+        match = found.stdout.split()[0]
+        assert (await logs("--match", match)).stdout.startswith(f"mine: match {match}, version 1\nthinks\n")
     board = run("arena", "leaderboard", "--data", str(tmp_path / "data")).stdout
     assert "mine" in board
     assert "broken" not in board
@@ -121,6 +136,17 @@ def test_the_report_has_the_reason_of_a_crash_and_the_end_of_the_output_without_
         "  | Zero\\x1b[2J",
         "  | last",
     ]
+
+
+def test_a_program_that_failed_and_went_on_passes_with_a_report_that_says_so() -> None:
+    fault = ProgramFault(ply=4, what="ended with exit code 1; it is restarted", last_lines="Traceback\nKeyError: 3")
+    assert _judge("mine", "nim", _played("win", 8, (2, 1)), "", (fault,)) == (
+        True,
+        "nim: ok, won against random in 8 plies\n"
+        "  but at ply 4 its program ended with exit code 1; it is restarted\n"
+        "  | Traceback\n"
+        "  | KeyError: 3",
+    )
 
 
 @boxed

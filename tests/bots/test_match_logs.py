@@ -1,0 +1,147 @@
+"""The log that a client keeps of what its program writes in a match."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from bots.client.bot import ProgramFailed, Turn
+from bots.commands import match_logs
+from bots.commands.match_logs import MatchLogFolder, OutputLog
+from bots.commands.pipe import PipedBot
+from protocol.games import load_game
+from protocol.match_logs import LOG_HALF_BYTES, MAX_FAULTS, MAX_LOG_CHARS, MatchLog
+from turns import turn as turn_of
+
+RULES = load_game("nim")
+ANSWER = """echo '{"heap":0,"take":1}'"""
+Play = Callable[[str], MatchLog]
+
+
+def turn(ply: int) -> Turn:
+    position = RULES.decode_state({"heaps": (3, 5, 7), "ply": ply, "to_move": 0})
+    return turn_of(RULES, position, received=time.monotonic())
+
+
+@pytest.fixture
+def play(tmp_path: Path, script: Any, monkeypatch: pytest.MonkeyPatch) -> Play:
+    """Have a shell's program play the plies 0 and 2 of a match, and return its log."""
+
+    monkeypatch.chdir(tmp_path)
+
+    def play(program: str) -> MatchLog:
+        bot = PipedBot("mine", ["sh", "-c", program], match_logs=MatchLogFolder(tmp_path / "logs"))
+        bot.start()
+        try:
+            bot.prepare(script.start())
+            for ply in (0, 2):
+                bot.choose(turn(ply))
+        except ProgramFailed:
+            pass
+        finally:
+            bot.ended(script.end())
+            bot.close()
+        (file,) = (tmp_path / "logs").iterdir()
+        return msgspec.json.decode(file.read_bytes(), type=MatchLog)
+
+    return play
+
+
+def test_a_log_has_what_the_program_wrote_between_its_moves(play: Play) -> None:
+    log = play(f"echo begins >&2; while read -r l; do case $l in *legal*) echo thinks >&2; {ANSWER};; esac; done")
+    assert (log.match, log.text, log.faults) == ("m-1", "begins\nthinks\nthinks\n", ())
+
+
+def test_a_crash_stands_in_the_log_by_its_ply_with_the_last_lines_though_the_match_goes_on(play: Play) -> None:
+    first = f"read s; read t; {ANSWER}; read t; echo a >&2; echo b >&2; exit 3"
+    log = play(f"if mkdir once 2>/dev/null; then {first}; else read s; read t; {ANSWER}; cat; fi")
+    (fault,) = log.faults
+    assert (fault.ply, fault.last_lines) == (2, "a\nb")
+    assert str(fault) == "at ply 2 its program ended with exit code 3; it is restarted"
+    assert log.text == f"a\nb\n[{fault}]\n"
+
+
+def test_a_line_that_is_no_move_is_a_fault_in_the_log(play: Play) -> None:
+    log = play(f"read s; read t; {ANSWER}; read t; echo hello; cat")
+    (fault,) = log.faults
+    assert fault.ply == 2
+    assert "wrote 'hello', which is not a JSON map" in fault.what
+
+
+def test_what_a_program_writes_unasked_is_in_the_log(tmp_path: Path, script: Any) -> None:
+    plays = f"while read -r l; do case $l in *legal*) {ANSWER};; esac; done"
+    bot = PipedBot("mine", ["sh", "-c", f"echo unasked; {plays}"], match_logs=MatchLogFolder(tmp_path))
+    bot.start()
+    try:
+        select.select([bot._idle[0]._out], [], [])
+        bot.prepare(script.start())
+        bot.choose(turn(0))
+        text = bot._matches["m-1"].log.to_log("m-1").text
+    finally:
+        bot.close()
+    assert text.startswith("unasked\n[at ply 0 its program wrote 'unasked")
+
+
+def test_a_program_that_ends_before_the_match_is_a_fault_of_the_match(
+    play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = PipedBot.start
+
+    def start_and_wait(bot: PipedBot) -> None:
+        started(bot)
+        if len(bot._idle) == 1 and not (tmp_path / "waited").exists():
+            (tmp_path / "waited").touch()
+            bot._idle[0]._process.wait()
+
+    monkeypatch.setattr(PipedBot, "start", start_and_wait)
+    plays = f"while read -r l; do case $l in *legal*) {ANSWER};; esac; done"
+    log = play(f"if mkdir once 2>/dev/null; then echo early >&2; exit 4; else {plays}; fi")
+    assert [str(fault) for fault in log.faults] == [
+        "at ply 0 its program ended with exit code 4 before the match; it is restarted"
+    ]
+    assert log.faults[0].last_lines == "early"
+
+
+def test_a_log_keeps_the_beginning_and_the_end_of_much_output_and_slows_it_down(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(match_logs, "time", SimpleNamespace(sleep=pauses.append))
+    flood = "echo first >&2; head -c 300000 /dev/zero | tr '\\0' 'x' >&2; echo last >&2"
+    log = play(f"{flood}; while read -r l; do case $l in *legal*) {ANSWER};; esac; done")
+    assert log.text.startswith("first\nxxx")
+    assert log.text.endswith("xxxlast\n")
+    assert f"[{300_000 + 11 - 2 * LOG_HALF_BYTES} bytes are left out here]" in log.text
+    assert len(log.text) < MAX_LOG_CHARS
+    assert pauses
+
+
+def test_a_log_lists_a_limited_number_of_faults() -> None:
+    log = OutputLog()
+    for ply in range(MAX_FAULTS + 5):
+        log.add_fault(ply, "ended with exit code 1" * 1000)
+    kept = log.to_log("m-1")
+    assert len(kept.faults) == MAX_FAULTS
+    assert msgspec.json.decode(msgspec.json.encode(kept), type=MatchLog) == kept
+
+
+def test_a_match_without_output_leaves_no_file(tmp_path: Path) -> None:
+    folder = MatchLogFolder(tmp_path)
+    folder.write(OutputLog().to_log("m-1"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_log_of_a_match_that_a_client_left_open_is_ended_by_the_next_client(tmp_path: Path) -> None:
+    log = OutputLog()
+    log.add_fault(3, "ended with exit code 1")
+    MatchLogFolder(tmp_path).write(log.to_log("m-1"), is_open=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["m-1.open"]
+    MatchLogFolder(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["m-1.json"]
