@@ -19,7 +19,13 @@ LOG_ENDING = ".json"
 OPEN_LOG_ENDING = ".open"
 """The ending of the file with the log of a match in progress, which is written when the program fails."""
 STATE_FILE = "state.tar"
-"""The file beside the logs of a bot with what its program keeps between matches."""
+"""The file beside the logs of a bot with the files that its program keeps between matches."""
+STATE_MARK = b"\n--- kept files ---\n"
+"""The bytes that follow the output of a program which keeps files. The tar of the files comes after them."""
+MAX_STATE_BYTES = 1024 * 1024
+"""Maximum bytes of the files that a program keeps."""
+MAX_STATE_TAR_BYTES = MAX_STATE_BYTES + 32 * 1024
+"""Maximum bytes of their tar, which has a header for each file."""
 
 
 class ProgramFault(Struct, frozen=True, kw_only=True):

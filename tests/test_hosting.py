@@ -14,26 +14,32 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
+from arena.hosting.kept_files import pack_kept_files
 from arena.hosting.submission import SubmissionLimits, read_submission
 from arena.operator.client import OperatorConnection, connect_to_folder
 from arena.operator.hosting import (
+    MAX_PART_BYTES,
     CheckVersion,
     EndBot,
     Joined,
     JoinFleet,
+    ReadState,
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
     ReportMatchLog,
     RunBot,
     RunnerEvent,
+    StoreState,
     SubmissionPart,
+    UploadPart,
 )
 from bots.client.tokens import default_path, find_or_make_token
 from commands import Done
 from in_process import call_beside, hosting
 from players import player
 from processes import RunningArena
+from protocol.errors import UsageFault
 from protocol.match_logs import MatchLog, ProgramFault
 from timeouts import WITHIN
 from web_client import Answer, answer
@@ -255,6 +261,9 @@ async def test_the_owner_and_the_operator_read_and_search_the_logs_of_matches(tm
             "KeyError: 3\\x1b[2J",
             "[note]",
         ]
+        assert (await submit(arena, "--name", "mine", "--status")).out.splitlines()[-1] == (
+            f"its program failed in match m-1: {FAULT}"
+        )
         assert "there is no log of mine in match 'm-9'" in (await logs("--match", "m-9")).err
         url = f"{await arena.page()}/api/v1/bots/mine/logs"
         operator = json.loads((arena.data / "operator.json").read_text())["token"]
@@ -262,6 +271,42 @@ async def test_the_owner_and_the_operator_read_and_search_the_logs_of_matches(tm
         for path in (url, f"{url}/m-1"):
             assert (await get(path, None)).status == 401
             assert (await get(path, "x" * 40)).status == 401
+
+
+async def test_the_owner_fetches_the_files_that_a_version_keeps(tmp_path: Path) -> None:
+    folder, out = tmp_path / "keeping", tmp_path / "out"
+    folder.mkdir()
+    (folder / "bot.toml").write_text('games = ["nim"]\nlanguage = "python"\nkeep = ["opinions.json"]\n')
+    (folder / "mine.py").write_text(MINE)
+    large = b"{}" * 300_000
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(folder), "--name", "mine")
+
+        async def kept(*words: str) -> Done:
+            return await call_beside("arena-bot", "kept", "mine", "--server", arena.url, *words)
+
+        assert "no version of mine has passed" in (await kept()).err
+        assert "mine: version 1 keeps no files" in (await kept("--version", "1")).err
+        async with joined(arena) as runner:
+            await runner.report(await runner.next(CheckVersion), passed=True, report="")
+            state = pack_kept_files({"opinions.json": large, "secret": b""})
+            for at in range(0, len(state), 500_000):
+                await runner.ask(UploadPart(upload="u" * 16, data=state[at : at + 500_000]))
+            await runner.ask(StoreState(bot="mine", number=1, upload="u" * 16))
+            read = await runner.ask(ReadState(bot="mine", number=1, offset=500), PART)
+            assert read.data == state[500 : 500 + 512 * 1024]
+            for _ in range(3):
+                await runner.ask(UploadPart(upload="v" * 16, data=b"1" * MAX_PART_BYTES))
+            with pytest.raises(UsageFault, match="mine keeps 1572864 bytes: 1081344 at most"):
+                await runner.ask(StoreState(bot="mine", number=1, upload="v" * 16))
+        done = await kept("--to", str(out))
+        assert done.out == "opinions.json  600000 bytes\n", done.err
+        assert (out / "opinions.json").read_bytes() == large
+        url = f"{await arena.page()}/api/v1/bots/mine/kept"
+        assert (await get(url, None)).status == 401
+        own = find_or_make_token(arena.url, "mine", default_path())
+        assert (await get(f"{url}?version=7", own)).status == 404
+        assert (await get(f"{url}?version=x", own)).status == 400
 
 
 REFUSALS = (

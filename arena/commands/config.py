@@ -272,5 +272,4 @@ def retention_of(settings: ServerSettings) -> Retention:
         unrated_days=settings.keep_unrated_records,
         rated_days=settings.keep_rated_records,
         max_unrated_mib=settings.max_unrated_records,
-        log_days=settings.keep_bot_logs,
     )

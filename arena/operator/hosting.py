@@ -85,6 +85,22 @@ class ReportMatchLog(Request, frozen=True, tag="report_match_log"):
     log: MatchLog
 
 
+class ReadState(Request, frozen=True, tag="read_state"):
+    """Return a part of the tar with the files that a version of a bot keeps, from a byte on."""
+
+    bot: str
+    number: Annotated[int, Meta(ge=1)]
+    offset: Annotated[int, Meta(ge=0)] = 0
+
+
+class StoreState(Request, frozen=True, tag="store_state"):
+    """Keep the parts of an upload, which together are a tar, as the files of a version of a bot."""
+
+    bot: str
+    number: Annotated[int, Meta(ge=1)]
+    upload: str
+
+
 class ReadVersion(Request, frozen=True, tag="read_version"):
     """Return a part of the submission with this digest, from a byte on."""
 
@@ -93,7 +109,7 @@ class ReadVersion(Request, frozen=True, tag="read_version"):
 
 
 class SubmissionPart(Struct, frozen=True, kw_only=True):
-    """A part of a submission. An empty one is the end."""
+    """A part of a submission, or of a tar. An empty one is the end."""
 
     data: bytes
 

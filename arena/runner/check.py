@@ -18,6 +18,7 @@ from arena.processes.bot_commands import parse_reference_spec, reference_command
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
 from arena.runner.hosted_bot import client_command
+from arena.runner.kept_state import kept_files_of
 from arena.runner.unpack import BuildFailed
 from arena.runner.version_cache import BuiltProgram, VersionCache
 from arena.runs.contestants import Contestant
@@ -85,8 +86,10 @@ async def check_version(check: CheckVersion, versions: VersionCache, boxes: Boxe
 async def _play(check: CheckVersion, game: str, program: BuiltProgram, boxes: Boxes, place: int) -> CheckOutcome:
     opponent = OPPONENT if fold_name(check.bot) != OPPONENT else f"{OPPONENT}-2"
     folder = Path(tempfile.mkdtemp(prefix="arena-check-"))
-    program_command = boxes.program_command(program.folder, program.manifest.command, place)
-    command = client_command(program_command, "--match-logs", str(folder / _LOGS_FOLDER))
+    kept = kept_files_of(program.manifest, folder / _LOGS_FOLDER)
+    program_command = boxes.program_command(program.folder, program.manifest.command, place, kept)
+    options = ["--match-logs", str(folder / _LOGS_FOLDER), *(["--keep-state"] if kept else [])]
+    command = client_command(program_command, *options)
     rival = reference_command(parse_reference_spec(f"{opponent}={OPPONENT}"))
     rules = load_game(game)
     names = [Contestant(check.bot, command, reference=True), Contestant(opponent, rival, reference=True)]

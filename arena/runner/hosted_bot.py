@@ -14,6 +14,7 @@ from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotProcess, Crash
 from arena.runner.box import Boxes
 from arena.runner.hand_in import folder_of_version
+from arena.runner.kept_state import kept_files_of
 from arena.runner.version_cache import BuiltProgram
 from protocol import bot_launch
 from protocol.errors import ArenaFault
@@ -33,13 +34,14 @@ def client_command(program: Sequence[str], *options: str) -> tuple[str, ...]:
 
 async def run_hosted_bot(run: RunBot, program: BuiltProgram, boxes: Boxes, place: int, url: str, logs: Path) -> str:
     """Run a hosted bot until it ends by itself, and return why it did. It has no more matches if this is cancelled."""
-    games = program.manifest.games
+    games, folder = program.manifest.games, folder_of_version(logs.parent, run.bot, run.number)
+    kept = kept_files_of(program.manifest, folder)
     for game in itertools.cycle(games):
         options = ["--game", game, "--version", f"v{run.number}"]
-        options += ["--match-logs", str(folder_of_version(logs.parent, run.bot, run.number))]
+        options += ["--match-logs", str(folder), *(["--keep-state"] if kept else [])]
         if len(games) > 1:
             options += ["--matches", str(MATCHES_PER_GAME)]
-        command = client_command(boxes.program_command(program.folder, program.manifest.command, place), *options)
+        command = client_command(boxes.program_command(program.folder, program.manifest.command, place, kept), *options)
         crash = await _run_client(run, command, url, logs)
         if crash.code:
             return crash.why

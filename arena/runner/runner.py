@@ -27,6 +27,7 @@ from arena.runner.box import Boxes
 from arena.runner.check import check_version
 from arena.runner.hand_in import hand_in_logs
 from arena.runner.hosted_bot import run_hosted_bot
+from arena.runner.kept_state import KeptStates
 from arena.runner.version_cache import VersionCache
 from machine.backoff import Backoff
 from protocol.errors import Fault
@@ -78,6 +79,7 @@ class RunnerSession:
         self._client_url = client_url
         self._folder = folder
         self._logs = folder / "logs"
+        self._states = KeptStates(folder, connection.ask)
         self._versions = VersionCache(folder / "versions", boxes, self._read_version)
         self._runner = 0
         self._free_places = asyncio.Queue[int]()
@@ -95,6 +97,7 @@ class RunnerSession:
             self._runner = event.runner
             log.info("runner %d is ready", event.runner)
             self._start(hand_in_logs(self._folder, self._ask))
+            self._start(self._states.hand_in())
         elif isinstance(event, RunBot):
             self._start(self._run_bot(event, self._bots.get(fold_name(event.bot))), fold_name(event.bot))
         elif isinstance(event, EndBot):
@@ -126,6 +129,7 @@ class RunnerSession:
             with self._versions.using(run.digest):
                 log.info("runs %s, version %d", run.bot, run.number)
                 program = await self._versions.get(run.digest, place)
+                await self._states.fetch(run, program.manifest)
                 why = await run_hosted_bot(run, program, self._boxes, place, self._client_url, self._logs)
         except Fault as fault:
             why = str(fault)

@@ -11,7 +11,8 @@ and changes are functions of a connection, which a `Store` runs in transactions.
   transaction. data_folder.py locks the data folder. backup.py copies a database in use.
 - Games: games.py has the games that the operator brought, with their sources.
 - Bots: registry.py and tokens.py have the registered bots. bot_versions.py has the programs of those that are hosted,
-  and bot_logs.py what these wrote. incident.py is a failure of a bot. actions.py is the operator's audit log.
+  bot_logs.py what these wrote, and bot_states.py what they keep. incident.py is a failure of a bot. actions.py is the
+  operator's audit log.
 - Results: finish.py stores matches, with the outcome in stored_match.py; result_queries.py reads them. match_log.py has
   a log entry for each match. match_luck.py stores luck, in the form of luck_value.py. pool_payoffs.py has payoffs.
   summaries.py keeps totals, so that pages are fast.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from arena.store.dialect import execute, insert_into
 from arena.store.registry import find_bot_id
@@ -45,6 +46,7 @@ def add_log(connection: Connection, bot: str, number: int, log: MatchLog) -> Non
         return
     content = zlib.compress(msgspec.json.encode(log))
     row = {"bot": owner, "number": number, "match": log.match, "written": database_now(connection)}
+    row |= {"faults": len(log.faults)}
     row |= {"size": len(content), "content": content}
     query = "SELECT content FROM bot_logs WHERE bot = :bot AND match = :match ORDER BY id DESC LIMIT 1"
     before = execute(connection, query, {"bot": owner, "match": log.match}).scalar()
@@ -73,6 +75,19 @@ def logs_of_match(connection: Connection, bot: str, match: str) -> list[BotLog]:
     return list(_read(connection, query, {"key": fold_name(bot), "match": match}))
 
 
+def fault_notes(connection: Connection, bot: str) -> dict[int, str]:
+    """Return a line about the matches in which the program of a bot failed, by the number of its version."""
+    query = f"""SELECT number, written, content, failed FROM bot_logs JOIN (
+        SELECT max(id) AS newest, count(*) AS failed FROM bot_logs WHERE {_OF_BOT} AND faults > 0 GROUP BY number
+    ) AS summed ON id = newest"""
+    notes = {}
+    for row in execute(connection, query, {"key": fold_name(bot)}):
+        log = _log_of(row).log
+        matches = f"in {row.failed} matches, last in" if row.failed > 1 else "in match"
+        notes[row.number] = f"its program failed {matches} {log.match}: {log.faults[-1]}"
+    return notes
+
+
 def remove_old_logs(connection: Connection, days: int) -> int:
     """Remove the logs that are older than this number of days, and return how many they were. 0 days keep all."""
     if not days:
@@ -83,5 +98,9 @@ def remove_old_logs(connection: Connection, days: int) -> int:
 
 def _read(connection: Connection, query: str, words: dict[str, object]) -> Iterator[BotLog]:
     for row in execute(connection, query, words):
-        log = msgspec.json.decode(zlib.decompress(row.content), type=MatchLog)
-        yield BotLog(number=row.number, written=row.written, log=log)
+        yield _log_of(row)
+
+
+def _log_of(row: Row[Any]) -> BotLog:
+    log = msgspec.json.decode(zlib.decompress(row.content), type=MatchLog)
+    return BotLog(number=row.number, written=row.written, log=log)

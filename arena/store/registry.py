@@ -92,8 +92,12 @@ _DELETE_OLD_INCIDENTS = f"""DELETE FROM incidents WHERE bot = :bot AND id NOT IN
     SELECT id FROM incidents WHERE bot = :bot ORDER BY id DESC LIMIT {MAX_INCIDENTS}
 )"""
 _DELETE_INCIDENTS = "DELETE FROM incidents WHERE bot = :bot"
-_DELETE_PROGRAMS = ("DELETE FROM bot_versions WHERE bot = :bot", "DELETE FROM bot_logs WHERE bot = :bot")
-"""The statements that delete the programs of a hosted bot, and what they wrote."""
+_DELETE_PROGRAMS = (
+    "DELETE FROM bot_versions WHERE bot = :bot",
+    "DELETE FROM bot_logs WHERE bot = :bot",
+    "DELETE FROM bot_states WHERE bot = :bot",
+)
+"""The statements that delete the programs of a hosted bot, what they wrote, and what they kept."""
 _DELETE_FAILURES = """DELETE FROM failures WHERE EXISTS (
     SELECT 1 FROM seats WHERE seats.match = failures.match AND seats.seat = failures.seat AND seats.bot = :bot
 )"""

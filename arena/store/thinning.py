@@ -58,13 +58,12 @@ _REMOVE_STATEMENTS = (
 
 class Retention(Struct, frozen=True, kw_only=True):
     """The limits on stored records: the days for which records of unrated and of rated matches are kept (0: for ever),
-    and the total size of the unrated ones (0: unlimited). `log_days` are those for which logs of hosted bots are kept.
+    and the total size of the unrated ones (0: unlimited).
     """
 
     unrated_days: Count = 30
     rated_days: Count = 0
     max_unrated_mib: Count = 10 * 1024
-    log_days: Count = 14
 
 
 class RemovalCutoffs(NamedTuple):

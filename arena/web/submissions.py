@@ -30,6 +30,7 @@ from starlette.types import Scope
 from arena.hosting.submission import Submission, SubmissionLimits, read_source_file, read_submission
 from arena.operator.client import connect_to_url
 from arena.operator.hosting import MAX_PART_BYTES, Submit, Submitted, UploadPart
+from arena.store.bot_logs import fault_notes
 from arena.store.bot_versions import BotVersion, list_versions
 from arena.store.registry import RegisteredBot, find_registered_bot
 from arena.store.tokens import hash_token
@@ -38,6 +39,7 @@ from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
 from arena.web.bot_logs import log_routes
 from arena.web.errors import NotFound
 from arena.web.hosting_config import HostingConfig
+from arena.web.kept_files import kept_routes
 from arena.web.rendering import site_of
 from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
 from protocol.display import short_repr
@@ -105,6 +107,7 @@ class Submissions:
             Route(PATH, self._list, methods=["GET"]),
             Route(f"{PATH}/{{number:int}}", self._show, methods=["GET"]),
             *log_routes(self._authorize),
+            *kept_routes(self._authorize),
         ]
 
     async def _submit(self, request: Request) -> Response:
@@ -160,7 +163,8 @@ class Submissions:
         _, bot = await self._authorize(request)
         versions = await run_in_threadpool(site_of(request).reader.read, list_versions, bot.name)
         active = max((version for version in versions if version.active_since), key=_activity, default=None)
-        return [_answer_of(version, is_active=version is active) for version in versions]
+        notes = await run_in_threadpool(site_of(request).reader.read, fault_notes, bot.name)
+        return [_answer_of(version, notes.get(version.number), is_active=version is active) for version in versions]
 
     async def _authorize(self, request: Request) -> tuple[HostingConfig, RegisteredBot]:
         """Return the bot of a request that has the bot's token, or the operator's. Raise `NotFound` if there is no such
@@ -213,7 +217,8 @@ def _activity(version: BotVersion) -> tuple[str, int]:
     return version.active_since or "", version.id
 
 
-def _answer_of(version: BotVersion, *, is_active: bool) -> VersionAnswer:
+def _answer_of(version: BotVersion, note: str | None, *, is_active: bool) -> VersionAnswer:
+    """Return a version for its owner. The report ends with the `note` on its matches."""
     declared = msgspec.json.decode(version.manifest)
     return VersionAnswer(
         number=version.number,
@@ -223,7 +228,7 @@ def _answer_of(version: BotVersion, *, is_active: bool) -> VersionAnswer:
         submitted=version.submitted,
         games=tuple(declared["games"]),
         language=declared["language"],
-        report=version.report,
+        report="\n".join(filter(None, (version.report, note))),
     )
 
 

@@ -18,6 +18,7 @@ from protocol.match_logs import (
     MAX_FAULTS,
     MAX_LOG_CHARS,
     OPEN_LOG_ENDING,
+    STATE_FILE,
     MatchLog,
     ProgramFault,
 )
@@ -131,6 +132,13 @@ class MatchLogFolder:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             for file in folder.glob(f"*{OPEN_LOG_ENDING}"):
                 file.replace(file.with_suffix(LOG_ENDING))
+
+    def write_state(self, tar: bytes) -> None:
+        """Replace the tar of the files that the program keeps. Raise `UsageFault` if it can't be written."""
+        path = self._folder / STATE_FILE
+        with os_errors_as(UsageFault, f"the file {path} can't be written"), replacing_file(path) as part:
+            part.write_bytes(tar)
+            part.chmod(0o644)  # the user in the box reads it, whatever the umask
 
     def write(self, log: MatchLog, *, is_open: bool = False) -> None:
         """Write the log of a match, unless it says nothing. The match may still be in progress, `is_open`.

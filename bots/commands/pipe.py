@@ -7,6 +7,7 @@ docs/protocol.md, except that a turn begins with the fields that programs withou
 
 from __future__ import annotations
 
+import argparse
 import codecs
 import contextlib
 import errno
@@ -40,7 +41,9 @@ from protocol.codec import read_integer
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import game_names
+from protocol.match_logs import MAX_STATE_BYTES, MAX_STATE_TAR_BYTES, STATE_MARK
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, End, Info, Rejected, Start
+from protocol.reasons import VOID
 from referee.clock import max_compensation_ms
 
 CLOCK_GRACE_S = 0.5
@@ -53,6 +56,8 @@ MAX_LINE_BYTES = MAX_CLIENT_FRAME_BYTES
 """The maximum number of bytes of a line from a program. A longer move could not be sent to the arena."""
 _INFO_NAMES = Info.__struct_fields__
 """The names of the fields of a move's `info`."""
+KEEP_TIMEOUT_S = 5.0
+"""Seconds that a program which keeps files has to exit after its match."""
 KILL_TIMEOUT_S = 2.0
 """Seconds that a keeper has to end a program's processes, on a busy machine."""
 _READ_CHUNK_BYTES = 65536
@@ -86,6 +91,7 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
         help="write what the program prints in a match to a file of this folder, in place of the terminal; it is "
         "started anew for each match",
     )
+    parser.add_argument("--keep-state", action="store_true", help=argparse.SUPPRESS)  # for runners
     own, program = split_arguments(args)
     read = parser.parse_args(own)
     if not program:
@@ -93,7 +99,14 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
             f"there is no program to run: give it at the end, as in {prog_name} --game {game_names()[0]} -- ./mybot"
         )
     folder = None if read.match_logs is None else MatchLogFolder(read.match_logs)
-    bot = PipedBot(Path(program[0]).stem, program, read.version, fresh=read.fresh, match_logs=folder)
+    bot = PipedBot(
+        Path(program[0]).stem,
+        program,
+        read.version,
+        fresh=read.fresh,
+        match_logs=folder,
+        keeps_state=read.keep_state and folder is not None,
+    )
     options = read_options(read)
     bot.start()
     try:
@@ -164,23 +177,29 @@ class PipedProgram:
         self._write()
 
     def read_line(self, deadline: float) -> bytes:
-        """Return the next line of the program. Raise `ProgramExited` if it exits, `UnusableAnswer` if it writes no line
-        before `deadline` (`time.monotonic()`) or too long a line.
+        """Return the next line of the program. Raise `ProgramExited` if it exits, or if the files that it keeps follow,
+        `UnusableAnswer` if it writes no line before `deadline` (`time.monotonic()`) or too long a line.
         """
         while (length := self._output.find(b"\n")) < 0:
             if len(self._output) > MAX_LINE_BYTES:
                 raise UnusableAnswer(f"wrote a line of more than {MAX_LINE_BYTES} bytes")
             self._exchange(deadline)
         line = bytes(self._output[:length])
+        if line == STATE_MARK.strip():
+            raise ProgramExited(0, "")
         del self._output[: length + 1]
         return line
 
     def discard_output(self) -> bytes:
-        """Discard the output since the last line read, and return it. Raise `UnusableAnswer` if it is too long."""
+        """Discard the output since the last line read, and return it. Raise `ProgramExited` if the files that the
+        program keeps follow it, `UnusableAnswer` if it is too long.
+        """
         with contextlib.suppress(BlockingIOError):
             self._read()
-        written = bytes(self._output)
+        written, mark, _ = bytes(self._output).partition(STATE_MARK)
         self._output.clear()
+        if mark:
+            raise ProgramExited(0, "")
         if len(written) >= _READ_CHUNK_BYTES:
             raise UnusableAnswer("keeps writing without being asked")
         return written
@@ -229,6 +248,17 @@ class PipedProgram:
         """Close the program's input, so that the program notices that no more lines follow."""
         assert self._process.stdin is not None
         self._process.stdin.close()
+
+    def read_rest(self, timeout_s: float, max_bytes: int) -> bytes:
+        """Return what the program still writes until it exits, or for `timeout_s` seconds, or until it has written more
+        than `max_bytes`.
+        """
+        deadline = time.monotonic() + timeout_s
+        self._input.clear()  # its input is closed
+        with contextlib.suppress(ProgramExited, UnusableAnswer):
+            while len(self._output) <= max_bytes:
+                self._exchange(deadline)
+        return bytes(self._output)
 
     def kill(self, timeout_s: float = 0.0) -> None:
         """Kill the program and all processes that it started, unless it exits within `timeout_s` seconds."""
@@ -400,11 +430,13 @@ class PipedBot(Bot):
         *,
         fresh: bool = False,
         match_logs: MatchLogFolder | None = None,
+        keeps_state: bool = False,
     ) -> None:
         super().__init__(name, version)
         self._command = command
         self._fresh = fresh or match_logs is not None
         self._match_logs = match_logs
+        self._keeps_state = keeps_state
         self._environment = {key: value for key, value in os.environ.items() if key not in _PRIVATE_VARIABLES}
         self._lock = threading.Lock()
         self._idle: list[PipedProgram] = []
@@ -443,13 +475,16 @@ class PipedBot(Bot):
             program.write_line(encode_message(rejected))
 
     def ended(self, end: End) -> None:
-        self._end_match(end.match, self._encode_end(end))
+        self._end_match(end.match, self._encode_end(end), is_void=end.reason == VOID)
 
     def missed(self, match: str) -> None:
         self._end_match(match, b"")
 
-    def _end_match(self, name: str, line: bytes) -> None:
-        """End a match. Write `line` to its program, which may then play the next match, unless each has a new one."""
+    def _end_match(self, name: str, line: bytes, *, is_void: bool = True) -> None:
+        """End a match. Write `line` to its program, which may then play the next match, unless each has a new one.
+
+        What the program keeps is kept unless the match `is_void`.
+        """
         with self._lock:
             match = self._matches.pop(name, None)
         if match is None:
@@ -461,10 +496,26 @@ class PipedBot(Bot):
                     self._idle.append(match.program)
                 return
             match.program.close_input()
+            if self._keeps_state and not is_void:
+                self._keep_state(match.program, match.log)
             match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
             with contextlib.suppress(UsageFault):  # `prepare` meets it again, and reports it
                 self.start()  # now, so that the next match need not wait for it
         self._keep_log(name, match)
+
+    def _keep_state(self, program: PipedProgram, log: OutputLog) -> None:
+        """Leave the tar that follows the output of a program beside the logs, for the next program and the runner."""
+        assert self._match_logs is not None
+        rest = program.read_rest(KEEP_TIMEOUT_S, MAX_STATE_TAR_BYTES)
+        _, mark, state = rest.partition(STATE_MARK)
+        if len(rest) > MAX_STATE_TAR_BYTES:
+            log.add_note(f"its files are not kept: they have more than {MAX_STATE_BYTES} bytes together")
+        elif program.exit_code is None:
+            log.add_note(f"its files are not kept: it did not exit within {KEEP_TIMEOUT_S:g} s of the end of the match")
+        elif program.exit_code or not mark:
+            log.add_note(f"its files are not kept: it {describe_exit(program.exit_code)}")
+        else:
+            self._match_logs.write_state(state)
 
     def _add_fault(self, match: PipedMatch, turn: Turn, what: str) -> None:
         """Add a fault of the program to the log, and write it now: the bot may not live to the end of the match."""

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from arena.store import bot_logs
-from arena.store.bot_logs import add_log, list_logs, logs_of_match, remove_old_logs
+from arena.store.bot_logs import add_log, fault_notes, list_logs, logs_of_match, remove_old_logs
 from arena.store.registry import anonymize_bot, register_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
@@ -49,6 +49,18 @@ def test_logs_are_listed_newest_first_and_found_by_their_text_and_faults(store: 
     (log,) = store.read(logs_of_match, "ann", "m-2")
     assert (log.number, log.log.text, log.log.faults) == (2, "lost\0", (FAULT,))
     assert store.read(logs_of_match, "ann", "m-3") == []
+
+
+def test_a_line_tells_in_how_many_matches_a_version_failed_and_how_in_the_last(store: Store) -> None:
+    assert store.read(fault_notes, "ann") == {}
+    add(store, "m-1", "said", FAULT)
+    add(store, "m-2")
+    add(store, "m-3", "said", FAULT, bot="bob")
+    assert store.read(fault_notes, "ANN") == {
+        2: "its program failed in match m-1: at ply 3 its program ended with exit code 1"
+    }
+    add(store, "m-4", "said", FAULT)
+    assert store.read(fault_notes, "ann")[2].startswith("its program failed in 2 matches, last in m-4: at ply 3")
 
 
 def test_a_log_that_comes_twice_is_kept_once_and_parts_of_a_match_one_by_one(store: Store) -> None:

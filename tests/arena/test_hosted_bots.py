@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from arena.runner.box import Boxes
+from arena.hosting.kept_files import pack_kept_files, read_kept_files
+from arena.runner.box import Boxes, KeptFiles
 from arena.runner.check import _judge
 from arena.runs.job import MatchReport
 from arena.store.incident import Incident
 from commands import run
 from processes import serving
-from protocol.match_logs import ProgramFault
+from protocol.match_logs import STATE_MARK, ProgramFault
 
 GOOD = """from bots import Bot, run
 
@@ -147,6 +148,32 @@ def test_a_program_that_failed_and_went_on_passes_with_a_report_that_says_so() -
         "  | Traceback\n"
         "  | KeyError: 3",
     )
+
+
+COUNTING = r"""
+n=$(cat "$KEEP/count"); echo "had $n"; echo $((n + 1)) > "$KEEP/count"
+ln -s /etc/passwd "$KEEP/link"; echo no > "$KEEP/other"
+exit $1
+"""
+
+
+@boxed
+def test_a_program_in_a_box_finds_the_files_that_it_keeps_and_leaves_them_behind_its_output(tmp_path: Path) -> None:
+    program, tar = tmp_path / "program", tmp_path / "state.tar"
+    program.mkdir()
+    (program / "mine").write_text(COUNTING)
+    tar.write_bytes(pack_kept_files({"count": b"1\n"}))
+    for path in (program, program / "mine", tar):
+        path.chmod(0o755)
+    boxes = Boxes(memory_mib=512, users=(61_200,) if os.geteuid() == 0 else ())
+    kept = KeptFiles(names=("count", "link", "never"), tar=tar)
+    for code in (0, 3):
+        words = boxes.program_command(program, ("sh", "mine", str(code)), 0, kept)
+        done = subprocess.run(words, capture_output=True)
+        said, mark, left = done.stdout.partition(STATE_MARK)
+        assert (said, bool(mark), done.returncode, done.stderr) == (b"had 1\n", code == 0, code, b"")
+        found = {"count": b"2\n"} if code == 0 else {}
+        assert read_kept_files(left, ["count", "link", "other", "never"]) == found
 
 
 @boxed

@@ -31,7 +31,7 @@ async def test_a_bot_that_is_given_the_place_of_one_that_still_ends_waits_for_it
 
     monkeypatch.setattr(runner, "run_hosted_bot", run_until_told)
     session = RunnerSession(Mock(ask=AsyncMock()), 1, Boxes(memory_mib=64), tmp_path, "ws://127.0.0.1:8765")
-    monkeypatch.setattr(session._versions, "get", AsyncMock())
+    monkeypatch.setattr(session._versions, "get", AsyncMock(return_value=Mock(manifest=Mock(keep=()))))
     session.receive(RunBot(bot="ann", number=1, digest="1" * 64, ticket="t"))
     assert await asyncio.wait_for(running.get(), WITHIN) == "ann"
     session.receive(EndBot(bot="ann"))

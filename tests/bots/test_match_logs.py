@@ -11,13 +11,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from bots.client.bot import ProgramFailed, Turn
-from bots.commands import match_logs
+from bots.commands import match_logs, pipe
 from bots.commands.match_logs import MatchLogFolder, OutputLog
 from bots.commands.pipe import PipedBot
 from protocol.games import load_game
-from protocol.match_logs import LOG_HALF_BYTES, MAX_FAULTS, MAX_LOG_CHARS, MatchLog
+from protocol.match_logs import LOG_HALF_BYTES, MAX_FAULTS, MAX_LOG_CHARS, STATE_FILE, STATE_MARK, MatchLog
+from timeouts import WITHIN
 from turns import turn as turn_of
 
 RULES = load_game("nim")
@@ -145,3 +147,73 @@ def test_the_log_of_a_match_that_a_client_left_open_is_ended_by_the_next_client(
     assert [file.name for file in tmp_path.iterdir()] == ["m-1.open"]
     MatchLogFolder(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["m-1.json"]
+
+
+PLAYS = f"while read -r l; do case $l in *legal*) {ANSWER};; esac; done"
+MARK = STATE_MARK.decode().replace("\n", "\\n")
+
+
+def kept_after(folder: Path, script: Any, program: str, **end: Any) -> tuple[bytes, str]:
+    """Have a program play a match to its `end`, and return what it keeps and its log."""
+    bot = PipedBot("mine", ["sh", "-c", program], match_logs=MatchLogFolder(folder), keeps_state=True)
+    bot.start()
+    try:
+        bot.prepare(script.start())
+        bot.choose(turn(0))
+        log = bot._matches["m-1"].log
+        bot.ended(replace(script.end(), **end))
+    finally:
+        bot.close()
+    state = folder / STATE_FILE
+    return state.read_bytes() if state.exists() else b"", log.to_log("m-1").text
+
+
+def test_what_follows_the_output_of_a_program_is_kept_for_the_next_one(tmp_path: Path, script: Any) -> None:
+    program = f"{PLAYS}; echo bye; printf -- '{MARK}'; printf %100000d 7"
+    state, log = kept_after(tmp_path, script, program)
+    assert (len(state), state[-1:], log) == (100_000, b"7", "")
+    assert (tmp_path / STATE_FILE).stat().st_mode & 0o777 == 0o644
+
+
+def test_a_void_match_keeps_nothing(tmp_path: Path, script: Any) -> None:
+    program = f"{PLAYS}; printf -- '{MARK}'; echo 7"
+    assert kept_after(tmp_path, script, program, reason="void") == (b"", "")
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        ("printf %1200000d 7", "they have more than 1048576 bytes together"),
+        ("exec tail -f /dev/null", "it did not exit within 0.2 s of the end of the match"),
+        ("exit 3", "it ended with exit code 3"),
+    ],
+    ids=["too much", "no end", "an error"],
+)
+def test_a_log_says_why_files_are_not_kept(
+    tmp_path: Path, script: Any, monkeypatch: pytest.MonkeyPatch, end: str, why: str
+) -> None:
+    monkeypatch.setattr(pipe, "KEEP_TIMEOUT_S", 0.2 if "tail" in end else WITHIN)
+    monkeypatch.setattr(pipe, "SHUTDOWN_TIMEOUT_S", 0.0)
+    assert kept_after(tmp_path, script, f"{PLAYS}; printf -- '{MARK}'; {end}") == (
+        b"",
+        f"[its files are not kept: {why}]\n",
+    )
+
+
+@pytest.mark.parametrize("is_asked", [True, False], ids=["in a turn", "between turns"])
+def test_a_program_that_keeps_files_and_exits_in_the_match_is_started_again(
+    tmp_path: Path, script: Any, is_asked: bool
+) -> None:
+    first = f"read s; read t; {ANSWER}; {'read t; ' if is_asked else ''}printf -- '{MARK}'; head -c 100000 /dev/zero"
+    program = f"if mkdir {tmp_path}/once 2>/dev/null; then {first}; else {PLAYS}; fi"
+    bot = PipedBot("mine", ["sh", "-c", program], match_logs=MatchLogFolder(tmp_path), keeps_state=True)
+    bot.start()
+    try:
+        bot.prepare(script.start())
+        bot.choose(turn(0))
+        if not is_asked:
+            select.select([bot._matches["m-1"].program._out], [], [])  # type: ignore[union-attr]
+        assert bot.choose(turn(2)).move == {"heap": 0, "take": 1}
+        assert bot._matches["m-1"].log.to_log("m-1").text == ""
+    finally:
+        bot.close()

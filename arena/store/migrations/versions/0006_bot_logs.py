@@ -19,6 +19,7 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer, nullable=False),
         sa.Column("match", _short_text(40), nullable=False),
         sa.Column("written", _short_text(32), nullable=False),
+        sa.Column("faults", sa.Integer, nullable=False),
         sa.Column("size", sa.Integer, nullable=False),
         sa.Column("content", sa.LargeBinary, nullable=False),
     )
