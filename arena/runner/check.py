@@ -44,6 +44,8 @@ MATCH_TIMEOUT_S = 600.0
 """Seconds that the match of a check may take."""
 MAX_OUTPUT_LINES = 20
 """Maximum lines of a program's output at the end of a report."""
+MAX_REPORTED_FAULTS = 3
+"""Maximum number of faults of a program that passed which its report lists."""
 _LOGS_FOLDER = "logs"
 """The folder of the log of the match, in the folder of a check."""
 _ADVICE = {
@@ -150,8 +152,10 @@ def _judge(bot: str, game: str, report: MatchReport, output: str, faults: Sequen
     what = "lost" if seat.rank > 1 else "drew" if is_shared else "won"
     if passed:
         lines = [f"{game}: ok, {what} against {OPPONENT} in {result.plies} plies"]
-        for fault in faults:
+        for fault in faults[:MAX_REPORTED_FAULTS]:
             lines += [f"  but {fault}", *(f"  | {line}" for line in fault.last_lines.splitlines())]
+        if len(faults) > MAX_REPORTED_FAULTS:
+            lines.append(f"  and {len(faults) - MAX_REPORTED_FAULTS} more times")
         return CheckOutcome(True, _printable("\n".join(lines)))
     lines = [f"{game}: failed after {result.plies} plies: {_ADVICE.get(seat.reason, seat.reason)}"]
     if number in report.failures:

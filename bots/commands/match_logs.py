@@ -86,9 +86,13 @@ class OutputLog:
             return MatchLog(match=match, text=text[-MAX_LOG_CHARS:], faults=tuple(self._faults))
 
     def _last_lines(self) -> str:
+        """Return the end of the output since the fault before."""
         with self._lock:
             end = (self._head + self._tail if not self._left_out else self._tail)[-MAX_LAST_LINES_CHARS:]
-        return "\n".join(end.decode(errors="replace").splitlines()[-LAST_LINE_COUNT:])
+        lines = end.decode(errors="replace").splitlines()
+        if self._faults and (note := f"[{self._faults[-1]}]") in lines:
+            del lines[: len(lines) - lines[::-1].index(note)]
+        return "\n".join(lines[-LAST_LINE_COUNT:])
 
 
 class OutputReader:

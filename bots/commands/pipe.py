@@ -437,6 +437,8 @@ class PipedBot(Bot):
         self._fresh = fresh or match_logs is not None
         self._match_logs = match_logs
         self._keeps_state = keeps_state
+        self._state_lock = threading.Lock() if keeps_state else contextlib.nullcontext()
+        """The lock held from the end of a match until the next program has started with the files that were kept."""
         self._environment = {key: value for key, value in os.environ.items() if key not in _PRIVATE_VARIABLES}
         self._lock = threading.Lock()
         self._idle: list[PipedProgram] = []
@@ -459,7 +461,8 @@ class PipedBot(Bot):
     def prepare(self, start: Start) -> None:
         line = self._encode_start(start)
         try:
-            program = self._take_program()
+            with self._state_lock:
+                program = self._take_program()
         except UsageFault as exc:
             raise ProgramFailed(str(exc)) from None
         program.write_line(line)
@@ -495,12 +498,13 @@ class PipedBot(Bot):
                 with self._lock:
                     self._idle.append(match.program)
                 return
-            match.program.close_input()
-            if self._keeps_state and not is_void:
-                self._keep_state(match.program, match.log)
-            match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
-            with contextlib.suppress(UsageFault):  # `prepare` meets it again, and reports it
-                self.start()  # now, so that the next match need not wait for it
+            with self._state_lock:
+                match.program.close_input()
+                if self._keeps_state and not is_void:
+                    self._keep_state(match.program, match.log)
+                match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
+                with contextlib.suppress(UsageFault):  # `prepare` meets it again, and reports it
+                    self.start()  # now, so that the next match need not wait for it
         self._keep_log(name, match)
 
     def _keep_state(self, program: PipedProgram, log: OutputLog) -> None:

@@ -148,6 +148,9 @@ def test_a_program_that_failed_and_went_on_passes_with_a_report_that_says_so() -
         "  | Traceback\n"
         "  | KeyError: 3",
     )
+    report = _judge("mine", "nim", _played("win", 8, (2, 1)), "", [fault] * 5).report
+    assert report.count("but at ply 4") == 3
+    assert report.endswith("\n  and 2 more times")
 
 
 COUNTING = r"""

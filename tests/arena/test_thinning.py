@@ -24,7 +24,6 @@ from arena.store.database import StoreError
 from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.rating_rebuild import rebuild_ratings
-from arena.store.registry import register_bot
 from arena.store.result_queries import RecordRemoved, iter_results, leaderboard_of, record_of, result_of
 from arena.store.retention_clock import check_clock, is_steady
 from arena.store.store import Store
@@ -217,7 +216,6 @@ async def test_nothing_is_removed_for_its_age_for_a_day_after_the_clock_has_jump
 ) -> None:
     store.write(check_clock)
     alter(store.database, f"UPDATE retention_clock SET looked = '{utc_now(days_ago=days_ago)}'")
-    store.write(register_bot, "ann", "a" * 64)
     store.write(add_log, "ann", 1, MatchLog(match="m-1", text="said"))
     alter(store.database, f"UPDATE bot_logs SET written = '{utc_now(days_ago=15)}'")
     archive = AsyncStore(store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from bots.client.bot import ProgramFailed, Turn
 from bots.commands import match_logs, pipe
 from bots.commands.match_logs import MatchLogFolder, OutputLog
-from bots.commands.pipe import PipedBot
+from bots.commands.pipe import PipedBot, PipedProgram
 from protocol.games import load_game
 from protocol.match_logs import LOG_HALF_BYTES, MAX_FAULTS, MAX_LOG_CHARS, STATE_FILE, STATE_MARK, MatchLog
 from timeouts import WITHIN
@@ -27,9 +28,9 @@ ANSWER = """echo '{"heap":0,"take":1}'"""
 Play = Callable[[str], MatchLog]
 
 
-def turn(ply: int) -> Turn:
+def turn(ply: int, match: str = "m-1") -> Turn:
     position = RULES.decode_state({"heaps": (3, 5, 7), "ply": ply, "to_move": 0})
-    return turn_of(RULES, position, received=time.monotonic())
+    return turn_of(RULES, position, match=match, received=time.monotonic())
 
 
 @pytest.fixture
@@ -125,6 +126,14 @@ def test_a_log_keeps_the_beginning_and_the_end_of_much_output_and_slows_it_down(
     assert pauses
 
 
+def test_the_last_lines_of_a_fault_are_those_since_the_fault_before() -> None:
+    log = OutputLog()
+    for ply in (1, 3):
+        log.add(f"before {ply}\n".encode())
+        log.add_fault(ply, "ended with exit code 1")
+    assert [fault.last_lines for fault in log.to_log("m-1").faults] == ["before 1", "before 3"]
+
+
 def test_a_log_lists_a_limited_number_of_faults() -> None:
     log = OutputLog()
     for ply in range(MAX_FAULTS + 5):
@@ -215,5 +224,38 @@ def test_a_program_that_keeps_files_and_exits_in_the_match_is_started_again(
             select.select([bot._matches["m-1"].program._out], [], [])  # type: ignore[union-attr]
         assert bot.choose(turn(2)).move == {"heap": 0, "take": 1}
         assert bot._matches["m-1"].log.to_log("m-1").text == ""
+    finally:
+        bot.close()
+
+
+def test_a_match_that_begins_while_another_ends_finds_the_files_that_this_one_keeps(
+    tmp_path: Path, script: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / STATE_FILE
+    program = f"cat {state} >&2 2>/dev/null; {PLAYS}; printf -- '{MARK}'; echo kept"
+    bot = PipedBot("mine", ["sh", "-c", program], match_logs=MatchLogFolder(tmp_path), keeps_state=True)
+    read_rest = PipedProgram.read_rest
+    begun = threading.Event()
+
+    def begin_another_first(program: PipedProgram, timeout_s: float, max_bytes: int) -> bytes:
+        monkeypatch.setattr(PipedProgram, "read_rest", read_rest)
+        other.start()
+        assert begun.wait(WITHIN)
+        return read_rest(program, timeout_s, max_bytes)
+
+    def prepare() -> None:
+        begun.set()
+        bot.prepare(replace(script.start(), match="m-2"))
+
+    other = threading.Thread(target=prepare)
+    monkeypatch.setattr(PipedProgram, "read_rest", begin_another_first)
+    bot.start()
+    try:
+        bot.prepare(script.start())
+        bot.choose(turn(0))
+        bot.ended(script.end())
+        other.join()
+        bot.choose(turn(0, "m-2"))
+        assert bot._matches["m-2"].log.to_log("m-2").text == "kept\n"
     finally:
         bot.close()
