@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,17 +20,24 @@ from arena.runner.box import Boxes, KeptFiles
 from arena.runner.check import _judge
 from arena.runs.job import MatchReport
 from arena.store.incident import Incident
+from bots.client.tokens import default_path, find_or_make_token
 from commands import run
 from processes import serving
 from protocol.match_logs import STATE_MARK, ProgramFault
+from web_client import answer
 
-GOOD = """from bots import Bot, run
+GOOD = """import os
+from bots import Bot, run
 
 
 class Mine(Bot):
     def choose(self, turn):
         print("thinks")
         return turn.legal[0]
+
+    def ended(self, end):
+        with open(os.environ["KEEP"] + "/matches", "a") as file:
+            print(end.match, file=file)
 """
 BROKEN = "int main(void) { return undeclared; }\n"
 SPYING = r"""
@@ -63,20 +73,19 @@ boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or 
 
 @boxed
 async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(GOOD)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "mine.py").write_text(GOOD)
+    (tmp_path / "mine" / "bot.toml").write_text('language = "python"\ngames = ["nim"]\nkeep = ["matches"]\n')
     (tmp_path / "broken.c").write_text(BROKEN)
 
-    async def submit(file: str) -> subprocess.CompletedProcess[str]:
-        words = ("submit", str(tmp_path / file), "--server", arena.url, "--game", "nim", "--wait")
-        return await asyncio.to_thread(run, "arena-bot", *words)
-
-    async def logs(*words: str) -> subprocess.CompletedProcess[str]:
-        return await asyncio.to_thread(run, "arena-bot", "logs", "mine", "--server", arena.url, *words)
+    async def ask(command: str, *words: str) -> subprocess.CompletedProcess[str]:
+        return await asyncio.to_thread(run, "arena-bot", command, *words, "--server", arena.url)
 
     options = ("--runners", "1", "--web-port", "0", "--builtin-bots", "random")
     async with serving(tmp_path / "data", *options) as arena:
         await arena.says("runner 1 is there")
-        good, broken = [await submit(file) for file in ("mine.py", "broken.c")]
+        good = await ask("submit", str(tmp_path / "mine"), "--wait")
+        broken = await ask("submit", str(tmp_path / "broken.c"), "--game", "nim", "--wait")
         assert good.returncode == 0, good.stdout + good.stderr
         assert "nim: ok" in good.stdout
         assert broken.returncode == 1
@@ -84,10 +93,20 @@ async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
         ended = await arena.says(" ended: nim", count=2)
         assert "mine" in ended
         assert "random" in ended
-        while not (found := await logs("--search", "THINKS")).stdout:
-            assert "has written nothing" in found.stderr or "no log contains" in found.stderr
-        match = found.stdout.split()[0]
-        assert (await logs("--match", match)).stdout.startswith(f"mine: match {match}, version 1\nthinks\n")
+        token = find_or_make_token(arena.url, "mine", default_path())
+
+        async def read(field: str, what: str) -> Any:
+            url = f"{await arena.page()}/api/v1/bots/mine/{what}"
+            while True:
+                told = await asyncio.to_thread(answer, url, "GET", authorization=f"Bearer {token}")
+                if found := json.loads(told.body)[field]:
+                    return found
+                await asyncio.sleep(0.1)
+
+        kept = await read("files", "kept")
+        assert re.fullmatch(r"([a-z0-9-]+\n)+", base64.b64decode(kept["matches"]).decode())
+        logs = await read("logs", "logs?search=THINKS")
+        assert logs[-1]["lines"][0] == "thinks"
     board = run("arena", "leaderboard", "--data", str(tmp_path / "data")).stdout
     assert "mine" in board
     assert "broken" not in board
