@@ -5,41 +5,39 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
 from arena.hosting.kept_files import pack_kept_files
 from arena.hosting.submission import SubmissionLimits, read_submission
+from arena.operator.bot_files import ReadState, StatePart, StoreMatchLog, StoreState
 from arena.operator.client import OperatorConnection, connect_to_folder
 from arena.operator.hosting import (
-    MAX_PART_BYTES,
     CheckVersion,
     EndBot,
     Joined,
     JoinFleet,
-    ReadState,
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
-    ReportMatchLog,
     RunBot,
     RunnerEvent,
-    StoreState,
     SubmissionPart,
-    UploadPart,
 )
+from arena.runner.hand_in import upload_file
 from bots.client.tokens import default_path, find_or_make_token
 from commands import Done
 from in_process import call_beside, hosting
 from players import player
 from processes import RunningArena
-from protocol.errors import UsageFault
 from protocol.match_logs import MatchLog, ProgramFault
 from timeouts import WITHIN
 from web_client import Answer, answer
@@ -242,7 +240,8 @@ async def test_the_owner_and_the_operator_read_and_search_the_logs_of_matches(tm
                 MatchLog(match="m-2", text="Opening 2"),
                 MatchLog(match="m-3", text="endgame"),
             ):
-                await runner.ask(ReportMatchLog(bot="mine", number=1, log=log), object)
+                upload = await upload_file(runner.ask, zlib.compress(msgspec.json.encode(log)))
+                await runner.ask(StoreMatchLog(bot="mine", number=1, upload=upload), object)
         listed = (await logs()).out
         assert re.sub(r"  20\S+", "", listed).splitlines() == [
             "m-3  version 1",
@@ -290,15 +289,9 @@ async def test_the_owner_fetches_the_files_that_a_version_keeps(tmp_path: Path) 
         async with joined(arena) as runner:
             await runner.report(await runner.next(CheckVersion), passed=True, report="")
             state = pack_kept_files({"opinions.json": large, "secret": b""})
-            for at in range(0, len(state), 500_000):
-                await runner.ask(UploadPart(upload="u" * 16, data=state[at : at + 500_000]))
-            await runner.ask(StoreState(bot="mine", number=1, upload="u" * 16))
-            read = await runner.ask(ReadState(bot="mine", number=1, offset=500), PART)
-            assert read.data == state[500 : 500 + 512 * 1024]
-            for _ in range(3):
-                await runner.ask(UploadPart(upload="v" * 16, data=b"1" * MAX_PART_BYTES))
-            with pytest.raises(UsageFault, match="mine keeps 1572864 bytes: 1081344 at most"):
-                await runner.ask(StoreState(bot="mine", number=1, upload="v" * 16))
+            await runner.ask(StoreState(bot="mine", number=1, upload=await upload_file(runner.ask, state)))
+            read = await runner.ask(ReadState(bot="mine", number=1, offset=500), StatePart)
+            assert read.data == state[500 : 500 + 32 * 1024]
         done = await kept("--to", str(out))
         assert done.out == "opinions.json  600000 bytes\n", done.err
         assert (out / "opinions.json").read_bytes() == large

@@ -59,9 +59,10 @@ def all_handlers(arena: Arena, *, hosts_bots: bool = False) -> dict[str, Operati
 
 
 def _hosting_handlers(arena: Arena) -> Iterator[OperationHandler]:
-    from arena.operations import hosting  # most servers don't need it
+    from arena.operations import bot_files, hosting  # most servers don't need them
 
-    return hosting.handlers(arena)
+    yield from hosting.handlers(arena)
+    yield from bot_files.handlers(arena)
 
 
 def _bot_handlers(arena: Arena) -> Iterator[OperationHandler]:

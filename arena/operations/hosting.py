@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 from arena.operator.hosting import (
     JoinFleet,
-    ReadState,
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
-    ReportMatchLog,
-    StoreState,
     SubmissionPart,
     Submit,
     Submitted,
@@ -20,11 +17,7 @@ from arena.operator.hosting import (
 )
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.server.hosting import Hosting
-from arena.store.bot_logs import add_log
-from arena.store.bot_states import read_state, store_state
 from arena.store.bot_versions import read_content
-from protocol.errors import UsageFault
-from protocol.match_logs import MAX_STATE_TAR_BYTES
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -48,19 +41,6 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
     async def report_check(request: ReportCheck, tell: SendEvent) -> None:
         await hosts().on_checked(request)
 
-    async def report_match_log(request: ReportMatchLog, tell: SendEvent) -> None:
-        await arena.store.write(add_log, request.bot, request.number, request.log)
-
-    async def read_kept(request: ReadState, tell: SendEvent) -> SubmissionPart:
-        found = await arena.store.read_slowly(read_state, request.bot, request.number, request.offset)
-        return SubmissionPart(data=found)
-
-    async def keep_state(request: StoreState, tell: SendEvent) -> None:
-        content = hosts().uploads.take(request.upload)
-        if len(content) > MAX_STATE_TAR_BYTES:
-            raise UsageFault(f"{request.bot} keeps {len(content)} bytes: {MAX_STATE_TAR_BYTES} at most")
-        await arena.store.write(store_state, request.bot, request.number, content)
-
     async def read_version(request: ReadVersion, tell: SendEvent) -> SubmissionPart:
         return SubmissionPart(data=await arena.store.read_slowly(read_content, request.digest, request.offset))
 
@@ -75,9 +55,6 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
     yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True)
     yield OperationHandler(ReportBotEnded, report_bot_ended)
     yield OperationHandler(ReportCheck, report_check)
-    yield OperationHandler(ReportMatchLog, report_match_log)
-    yield OperationHandler(ReadState, read_kept)
-    yield OperationHandler(StoreState, keep_state)
     yield OperationHandler(ReadVersion, read_version)
     yield OperationHandler(UploadPart, upload_part)
     yield OperationHandler(Submit, submit)

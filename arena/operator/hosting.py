@@ -12,7 +12,6 @@ from msgspec import Meta, Struct
 
 from arena.operator.changes import Sha256Hex
 from arena.operator.requests import Request
-from protocol.match_logs import MatchLog
 
 MAX_SLOTS = 256
 """Maximum number of slots of a runner."""
@@ -77,30 +76,6 @@ class ReportCheck(Request, frozen=True, tag="report_check"):
     report: str
 
 
-class ReportMatchLog(Request, frozen=True, tag="report_match_log"):
-    """Keep what the program of a bot's version, with this number, wrote in a match."""
-
-    bot: str
-    number: Annotated[int, Meta(ge=1)]
-    log: MatchLog
-
-
-class ReadState(Request, frozen=True, tag="read_state"):
-    """Return a part of the tar with the files that a version of a bot keeps, from a byte on."""
-
-    bot: str
-    number: Annotated[int, Meta(ge=1)]
-    offset: Annotated[int, Meta(ge=0)] = 0
-
-
-class StoreState(Request, frozen=True, tag="store_state"):
-    """Keep the parts of an upload, which together are a tar, as the files of a version of a bot."""
-
-    bot: str
-    number: Annotated[int, Meta(ge=1)]
-    upload: str
-
-
 class ReadVersion(Request, frozen=True, tag="read_version"):
     """Return a part of the submission with this digest, from a byte on."""
 
@@ -109,7 +84,7 @@ class ReadVersion(Request, frozen=True, tag="read_version"):
 
 
 class SubmissionPart(Struct, frozen=True, kw_only=True):
-    """A part of a submission, or of a tar. An empty one is the end."""
+    """A part of a submission. An empty one is the end."""
 
     data: bytes
 

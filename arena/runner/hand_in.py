@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
+import secrets
+import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 
+from arena.operator.bot_files import MAX_FILE_PART_BYTES, StoreMatchLog, UploadFilePart
 from arena.operator.client import NoServer, NoServerAnswer
-from arena.operator.hosting import ReportMatchLog
 from protocol.errors import Fault
 from protocol.match_logs import LOG_ENDING, MatchLog
 from protocol.names import fold_name
 
 HAND_IN_INTERVAL_S = 1.0
-"""Seconds between two looks for new logs."""
+"""Seconds between two looks for what is new."""
 FOLDER_NAME = "matches"
 """The name of the folder of all logs that were not handed in yet."""
 MAX_LOG_FILE_BYTES = 1024 * 1024
 """Maximum bytes of the file of a log: the client writes no larger ones."""
+Ask = Callable[[Any, type[Any]], Awaitable[Any]]
+"""The type of a function that returns the arena's answer to a request, of this type."""
 
 log = logging.getLogger("arena.runner")
 
@@ -31,39 +35,46 @@ def folder_of_version(folder: Path, bot: str, number: int) -> Path:
     return folder / FOLDER_NAME / f"{number}.{fold_name(bot)}"
 
 
-async def hand_in_logs(folder: Path, ask: Callable[[ReportMatchLog], Awaitable[object]]) -> None:
-    """Hand in each log that clients leave in the folder of the runner, again and again, until cancelled.
+async def upload_file(ask: Ask, content: bytes) -> str:
+    """Send a file to the arena, part by part, and return the name of the upload. Raise `Fault` if that fails."""
+    upload = secrets.token_hex(16)
+    for at in range(0, len(content), MAX_FILE_PART_BYTES):
+        await ask(UploadFilePart(upload=upload, data=content[at : at + MAX_FILE_PART_BYTES]), object)
+    return upload
 
-    A log that the arena refuses is lost. While the arena does not answer, logs wait.
+
+async def hand_in_logs(folder: Path, ask: Ask) -> None:
+    """Hand in each log that clients have left in the folder of the runner. A log that the arena refuses is lost.
+
+    Raise `NoServer` or `NoServerAnswer` if the arena does not answer; then logs wait.
     """
-    while True:
-        with contextlib.suppress(NoServer, NoServerAnswer):
-            await hand_in_present_logs(folder, ask)
-        await asyncio.sleep(HAND_IN_INTERVAL_S)
-
-
-async def hand_in_present_logs(folder: Path, ask: Callable[[ReportMatchLog], Awaitable[object]]) -> None:
-    """Hand in the logs that are there now. Raise `NoServer` or `NoServerAnswer` if the arena does not answer."""
-    for file, report in _find_logs(folder / FOLDER_NAME):
+    for found in await asyncio.to_thread(list, _find_logs(folder / FOLDER_NAME)):
         try:
-            await ask(report)
+            upload = await upload_file(ask, found.packed)
+            await ask(StoreMatchLog(bot=found.bot, number=found.number, upload=upload), object)
         except (NoServer, NoServerAnswer):
             raise
         except Fault as fault:
-            log.warning("the log %s is lost: %s", file, fault)
-        file.unlink(missing_ok=True)
+            log.warning("the log %s is lost: %s", found.file, fault)
+        found.file.unlink(missing_ok=True)
 
 
-def _find_logs(folder: Path) -> Iterator[tuple[Path, ReportMatchLog]]:
+class _FoundLog(NamedTuple):
+    file: Path
+    bot: str
+    number: int
+    packed: bytes
+
+
+def _find_logs(folder: Path) -> Iterator[_FoundLog]:
     for file in sorted(folder.glob(f"*.*/*{LOG_ENDING}")):
         number, _, bot = file.parent.name.partition(".")
         try:
             if file.stat().st_size > MAX_LOG_FILE_BYTES:
                 raise ValueError("it is too large")
-            found = msgspec.json.decode(file.read_bytes(), type=MatchLog)
-            report = ReportMatchLog(bot=bot, number=int(number), log=found)
+            data = file.read_bytes()
+            msgspec.json.decode(data, type=MatchLog)
+            yield _FoundLog(file, bot, int(number), zlib.compress(data))
         except (OSError, ValueError) as exc:
             log.warning("the log %s can't be read: %s", file, exc)
             file.unlink(missing_ok=True)
-            continue
-        yield file, report

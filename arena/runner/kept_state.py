@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
 from arena.hosting.kept_files import pack_kept_files, read_kept_files
 from arena.hosting.manifest import Manifest
+from arena.operator.bot_files import ReadState, StatePart, StoreState
 from arena.operator.client import NoServer, NoServerAnswer
-from arena.operator.hosting import MAX_PART_BYTES, ReadState, RunBot, StoreState, SubmissionPart, UploadPart
+from arena.operator.hosting import RunBot
 from arena.runner.box import KeptFiles
-from arena.runner.hand_in import FOLDER_NAME, HAND_IN_INTERVAL_S, folder_of_version
+from arena.runner.hand_in import FOLDER_NAME, Ask, folder_of_version, upload_file
 from machine.atomic_write import replacing_file
 from protocol.errors import ArenaFault, Fault, UsageFault, os_errors_as
 from protocol.match_logs import MAX_STATE_TAR_BYTES, STATE_FILE
-
-Ask = Callable[[Any, type[Any]], Awaitable[Any]]
 
 log = logging.getLogger("arena.runner")
 
@@ -72,18 +69,16 @@ class KeptStates:
             del self._shared[tar]
             tar.unlink(missing_ok=True)
         found = bytearray()
-        while part := (await self._ask(_read_request(run, len(found)), SubmissionPart)).data:
+        while part := (await self._ask(_read_request(run, len(found)), StatePart)).data:
             found += part
         tar = folder_of_version(self._folder, run.bot, run.number) / STATE_FILE
         _write_tar(tar, pack_kept_files(read_kept_files(bytes(found), manifest.keep)))
         self._shared[tar] = _Shared(run.bot, run.number, manifest.keep, _time_of_change(tar))
 
     async def hand_in(self) -> None:
-        """Hand in what programs keep, after each change, until cancelled."""
-        while True:
-            for tar in list(self._shared):
-                await self._hand_in_changed(tar)
-            await asyncio.sleep(HAND_IN_INTERVAL_S)
+        """Hand in what programs keep, if it has changed."""
+        for tar in list(self._shared):
+            await self._hand_in_changed(tar)
 
     async def _hand_in_changed(self, tar: Path) -> None:
         """Hand in what a bot keeps if it has changed. If the arena refuses it, it is dropped."""
@@ -95,18 +90,13 @@ class KeptStates:
             if changed_ns == shared.changed_ns:
                 return
             files = await asyncio.to_thread(_read_tar, tar, shared.names)
-            await self._upload(shared, pack_kept_files(files))
+            upload = await upload_file(self._ask, pack_kept_files(files))
+            await self._ask(StoreState(bot=shared.bot, number=shared.number, upload=upload), object)
         except (NoServer, NoServerAnswer):
             return
         except Fault as fault:
             log.warning("what %s keeps is not handed in: %s", shared.bot, fault)
         shared.changed_ns = changed_ns
-
-    async def _upload(self, shared: _Shared, content: bytes) -> None:
-        upload = secrets.token_hex(16)
-        for at in range(0, len(content), MAX_PART_BYTES):
-            await self._ask(UploadPart(upload=upload, data=content[at : at + MAX_PART_BYTES]), object)
-        await self._ask(StoreState(bot=shared.bot, number=shared.number, upload=upload), object)
 
 
 def _read_request(run: RunBot, offset: int) -> ReadState:

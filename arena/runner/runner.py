@@ -18,18 +18,18 @@ from arena.operator.hosting import (
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
-    ReportMatchLog,
     RunBot,
     RunnerEvent,
     SubmissionPart,
 )
 from arena.runner.box import Boxes
 from arena.runner.check import check_version
-from arena.runner.hand_in import hand_in_logs
+from arena.runner.hand_in import HAND_IN_INTERVAL_S, hand_in_logs
 from arena.runner.hosted_bot import run_hosted_bot
 from arena.runner.kept_state import KeptStates
 from arena.runner.version_cache import VersionCache
 from machine.backoff import Backoff
+from machine.event_loop import background_task
 from protocol.errors import Fault
 from protocol.names import fold_name
 
@@ -65,7 +65,9 @@ async def _serve(
 ) -> AsyncIterator[RunnerSession]:
     session = RunnerSession(connection, slots, boxes, folder, client_url)
     try:
-        yield session
+        async with background_task(session.keep_handing_in()):
+            yield session
+        await session.hand_in()
     finally:
         await session.close()
 
@@ -96,8 +98,6 @@ class RunnerSession:
         if isinstance(event, Joined):
             self._runner = event.runner
             log.info("runner %d is ready", event.runner)
-            self._start(hand_in_logs(self._folder, self._ask))
-            self._start(self._states.hand_in())
         elif isinstance(event, RunBot):
             self._start(self._run_bot(event, self._bots.get(fold_name(event.bot))), fold_name(event.bot))
         elif isinstance(event, EndBot):
@@ -105,6 +105,22 @@ class RunnerSession:
                 task.cancel()
         elif isinstance(event, CheckVersion):
             self._start(self._check(event))
+
+    async def hand_in(self) -> None:
+        """Hand in the logs and files that clients have left. Raise `NoServerAnswer` if the connection has ended."""
+        await hand_in_logs(self._folder, self._connection.ask)
+        await self._states.hand_in()
+
+    async def keep_handing_in(self) -> None:
+        """Hand in what clients leave, again and again, until cancelled or until the connection has ended."""
+        while True:
+            try:
+                await self.hand_in()
+            except (NoServer, NoServerAnswer):
+                return
+            except Exception:  # without this task, nothing would be handed in again
+                log.exception("logs and files of bots wait")
+            await asyncio.sleep(HAND_IN_INTERVAL_S)
 
     async def close(self) -> None:
         """End all bots and checks."""
@@ -154,9 +170,6 @@ class RunnerSession:
         told = ReportCheck(runner=self._runner, version=check.version, passed=passed, report=report)
         with contextlib.suppress(Fault):
             await self._connection.ask(told, object)
-
-    async def _ask(self, report: ReportMatchLog) -> None:
-        await self._connection.ask(report, object)
 
     async def _read_version(self, digest: str) -> bytes:
         """Fetch a submission from the arena, part by part."""

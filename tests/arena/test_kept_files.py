@@ -13,8 +13,9 @@ import pytest
 
 from arena.hosting.kept_files import pack_kept_files, read_kept_files
 from arena.hosting.manifest import Manifest, read_manifest
+from arena.operator.bot_files import ReadState, StatePart, StoreState, UploadFilePart
 from arena.operator.client import NoServerAnswer
-from arena.operator.hosting import ReadState, RunBot, StoreState, SubmissionPart, UploadPart
+from arena.operator.hosting import RunBot
 from arena.runner.hand_in import folder_of_version
 from arena.runner.kept_state import KeptStates, kept_files_of
 from arena.store import bot_states
@@ -141,8 +142,8 @@ class Arena:
             raise NoServerAnswer("the connection was lost")
         match request:
             case ReadState():
-                return SubmissionPart(data=self.tar[request.offset : request.offset + 700])
-            case UploadPart():
+                return StatePart(data=self.tar[request.offset : request.offset + 700])
+            case UploadFilePart():
                 self._uploads[request.upload] = self._uploads.get(request.upload, b"") + request.data
             case StoreState():
                 self.tar = self._uploads.pop(request.upload)
