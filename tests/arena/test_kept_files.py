@@ -21,6 +21,7 @@ from arena.runner.kept_state import KeptStates, kept_files_of
 from arena.store import bot_states
 from arena.store.bot_states import read_state, read_whole_state, store_state
 from arena.store.bot_versions import add_version
+from arena.store.dialect import execute
 from arena.store.registry import anonymize_bot, register_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
@@ -123,10 +124,18 @@ def test_a_version_keeps_its_own_files_unless_versions_carry_them_over(
     assert [kept(number) for number in (1, 2, 3, 9)] == [b"of the first", b"carried over", b"carried over", b""]
     assert store.read(read_state, "ann", 1, 8) == b"irst"
     assert store.read(read_whole_state, "bob", 1) == b""
-    placeholder = store.write(anonymize_bot, "ann")
-    store.write(register_bot, "ann", "b" * 64)
-    for name in (placeholder, "ann"):
-        assert store.read(read_whole_state, name, 1) == b""
+    assert states_of(store) == [0, 1]
+    store.write(lambda connection: execute(connection, "DELETE FROM bot_versions WHERE number = 1"))
+    store.write(store_state, "ann", 2, b"later")
+    assert states_of(store) == [0], "those of a version that is gone are gone too"
+    store.write(anonymize_bot, "ann")
+    assert states_of(store) == []
+
+
+def states_of(store: Store) -> list[int]:
+    """The numbers under which there are files."""
+    query = "SELECT number FROM bot_states ORDER BY number"
+    return [row.number for row in store.read(lambda connection: execute(connection, query).all())]
 
 
 class Arena:
