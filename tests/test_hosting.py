@@ -234,6 +234,8 @@ async def test_the_owner_and_the_operator_read_and_search_the_logs_of_matches(tm
             return await call_beside("arena-bot", "logs", "mine", "--server", arena.url, *words)
 
         assert "mine: its program has written nothing" in (await logs()).err
+        stranger = await call_beside("arena-bot", "logs", "stranger", "--server", arena.url)
+        assert stranger.err == f"arena-bot: no token of stranger at {arena.url} is saved here: give it with --token\n"
         async with connect_to_folder(arena.data) as runner:
             for log in (
                 MatchLog(match="m-1", text="opening\nKeyError: 3\x1b[2J\n[note]\n", faults=(FAULT,)),

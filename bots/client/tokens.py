@@ -41,28 +41,32 @@ def find_or_make_token(url: str, bot: str, path: Path) -> str:
 
     A token is saved before it is sent: if the connection is lost, the bot can still prove its name.
     """
-    try:
-        with _lock_file(path):
-            saved = _read_tokens(path)
-            names = saved.setdefault(_host_and_port(url), {})
-            token = names.get(fold_name(bot))
-            if token is None:
-                token = names[fold_name(bot)] = secrets.token_urlsafe(32)
-                _write_tokens(path, saved)
-            return token
-    except OSError as exc:
-        raise BadTokenFile(f"{path}: {exc.strerror or exc}; give the token with --token, or make it yours") from exc
+    with _explaining_errors(path), _lock_file(path):
+        saved = _read_tokens(path)
+        names = saved.setdefault(_host_and_port(url), {})
+        token = names.get(fold_name(bot))
+        if token is None:
+            token = names[fold_name(bot)] = secrets.token_urlsafe(32)
+            _write_tokens(path, saved)
+        return token
 
 
-def find_token(url: str, bot: str, path: Path) -> str:
-    """Return the saved token of `bot` at the arena of `url`. Raise `BadTokenFile` if there is none."""
-    try:
-        token = _read_tokens(path).get(_host_and_port(url), {}).get(fold_name(bot))
-    except OSError as exc:
-        raise BadTokenFile(f"{path}: {exc.strerror or exc}; give the token with --token, or make it yours") from exc
-    if token is None:
-        raise BadTokenFile(f"no token of {bot} at {url} is saved in {path}: give it with --token")
-    return token
+def find_token(url: str, bot: str, path: Path) -> str | None:
+    """Return the saved token of `bot` at the arena of `url`; None if there is none. Raise `BadTokenFile` if the file
+    cannot be used.
+    """
+    if not path.exists():
+        return None
+    with _explaining_errors(path), _lock_file(path):
+        return _read_tokens(path).get(_host_and_port(url), {}).get(fold_name(bot))
+
+
+def forget_token(url: str, bot: str, path: Path) -> None:
+    """Forget the saved token of `bot` at the arena of `url`. Raise `BadTokenFile` if the file cannot be used."""
+    with _explaining_errors(path), _lock_file(path):
+        saved = _read_tokens(path)
+        saved.get(_host_and_port(url), {}).pop(fold_name(bot), None)
+        _write_tokens(path, {arena: names for arena, names in saved.items() if names})
 
 
 def read_handed_token(descriptor: int) -> str:
@@ -79,6 +83,14 @@ def read_handed_token(descriptor: int) -> str:
 def _host_and_port(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'wss' else 80)}"
+
+
+@contextlib.contextmanager
+def _explaining_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise BadTokenFile(f"{path}: {exc.strerror or exc}; give the token with --token, or make it yours") from exc
 
 
 @contextlib.contextmanager

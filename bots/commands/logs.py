@@ -16,7 +16,7 @@ from bots.commands.submit import explaining_absence
 from machine.terminal import say
 from protocol import bot_launch
 from protocol.display import escape_unprintable
-from protocol.errors import Fault
+from protocol.errors import Fault, UsageFault
 from protocol.match_logs import ProgramFault
 
 
@@ -57,10 +57,14 @@ def logs(
 
 
 def client_of_owner(name: str, server: str, token: str | None, page: str | None) -> PageClient:
-    """Return a client that sends the token of a bot: this one, or the saved one. Raise `UsageFault` for bad words."""
+    """Return a client that sends the token of a bot: this one, or the saved one. Raise `Fault` for bad words, or if no
+    token is saved.
+    """
     check_url(server)
     check_name(name, "the bot's name")
     secret = find_token(server, name, default_path()) if token is None else read_token(token)
+    if secret is None:
+        raise UsageFault(f"no token of {name} at {server} is saved here: give it with --token")
     return PageClient(server, None if page is None else check_page(page), token=secret)
 
 
