@@ -404,6 +404,9 @@ def runner(
     folder: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where programs are built and cached [the cache folder].")
     ] = None,
+    sandbox: Annotated[
+        str, typer.Option(metavar="bwrap|none", help="none: run programs with this user's rights, not in boxes.")
+    ] = "bwrap",
 ) -> None:
     """Check and run the hosted bots of an arena, each match in a box.
 
@@ -411,7 +414,7 @@ def runner(
     """
     from arena.commands import runner as command
 
-    command.runner(server, client_url, slots, memory, folder, command.find_token(token_file))
+    command.runner(server, client_url, slots, memory, folder, command.find_token(token_file), sandbox)
 
 
 @app.command(rich_help_panel=PLAYERS_HEADING)

@@ -101,6 +101,9 @@ async def test_who_has_only_the_address_of_an_arena_has_a_bot_that_plays(tmp_pat
         assert code_ == 0, said
         assert "from this start my_bot.py can't be told from my_bot_old.py: it scores 0.500" in said
 
+        refused = "this arena runs no programs of others: ask its operator, or connect the bot yourself"
+        assert await laptop.run(*bot, "--submit") == (1, f"ann: {refused}\n")
+
         (laptop.folder / "local.py").write_text("from bots import play\n")
         assert await laptop.run("local.py") == (
             2,

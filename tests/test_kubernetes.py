@@ -17,11 +17,13 @@ from commands import REPOSITORY, call
 
 FOLDER = REPOSITORY / "deploy" / "kubernetes"
 MANIFESTS = sorted(file for file in FOLDER.glob("*.yaml") if file.name != "kustomization.yaml")
+RUNNER_FOLDER = FOLDER / "runner"
+RUNNER_MANIFESTS = sorted(file for file in RUNNER_FOLDER.glob("*.yaml") if file.name != "kustomization.yaml")
 OLDEST = "1.30"
 
 
 def documents() -> Iterator[dict[str, Any]]:
-    for file in MANIFESTS:
+    for file in (*MANIFESTS, *RUNNER_MANIFESTS):
         yield from yaml.safe_load_all(file.read_text())
 
 
@@ -29,6 +31,8 @@ NAMED = {(document["kind"], document["metadata"]["name"]): document for document
 SET = NAMED["StatefulSet", "arena"]["spec"]
 POD = SET["template"]["spec"]
 (CONTAINER,) = POD["containers"]
+RUNNER_POD = NAMED["Deployment", "arena-runner"]["spec"]["template"]["spec"]
+(RUNNER,) = RUNNER_POD["containers"]
 
 
 def fault_of(document: dict[str, Any], version: str) -> str:
@@ -51,6 +55,26 @@ def test_the_kustomization_has_them_all_but_the_example_of_a_secret() -> None:
     content = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
     assert set(content["resources"]) == {file.name for file in MANIFESTS} - {"secret.example.yaml"}
     assert [image["name"] for image in content["images"]] == [CONTAINER["image"]]
+
+
+def test_the_kustomization_of_the_runner_has_its_manifests_and_its_secret_is_the_one_that_is_mounted() -> None:
+    content = yaml.safe_load((RUNNER_FOLDER / "kustomization.yaml").read_text())
+    assert set(content["resources"]) == {file.name for file in RUNNER_MANIFESTS} - {"secret.example.yaml"}
+    assert [image["name"] for image in content["images"]] == [RUNNER["image"]]
+    mounts = {mount["name"]: mount["mountPath"] for mount in RUNNER["volumeMounts"]}
+    token = RUNNER["args"][RUNNER["args"].index("--token-file") + 1]
+    (name,) = NAMED["Secret", "arena-runner"]["stringData"]
+    assert token == f"{mounts['secrets']}/{name}"
+
+
+def test_a_runner_is_started_with_options_that_it_has_and_is_root_in_its_pod_alone() -> None:
+    told = call("arena", "runner", "--help").out
+    assert RUNNER["args"][0] == "runner"
+    assert [word for word in RUNNER["args"] if word.startswith("--") and word not in told] == []
+    assert [one["name"] for one in RUNNER["env"]] == ["ARENA_URL"]
+    assert RUNNER_POD["hostUsers"] is False
+    assert RUNNER["securityContext"]["procMount"] == "Unmasked"  # which a pod with users of the host may not have
+    assert RUNNER_POD["automountServiceAccountToken"] is False
 
 
 def test_every_setting_is_one_that_the_server_has() -> None:

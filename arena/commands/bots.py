@@ -8,12 +8,14 @@ from pathlib import Path
 
 from arena.commands.output import format_minute, format_table, print_document, terminal_columns
 from arena.commands.server_or_local import ask_server_or_run, run_on_server
+from arena.hosting.limits import CACHE_DAYS
 from arena.operations.names import Delete, DeletionResult, Rename
 from arena.operator.changes import Approve, DisconnectedBots, Revoke, Rotate, SetDisplay, SetPeople
 from arena.operator.client import NoServer
 from arena.operator.status import MAX_ENTRIES, BotStatus, ServerStatus, StatusRequest
 from arena.store import registry
 from arena.store.archiving import purge_removed_records
+from arena.store.bot_versions import count_versions
 from arena.store.database import Database
 from arena.store.registry import RegisteredBot
 from arena.store.store import Store
@@ -107,19 +109,23 @@ def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
 
     def delete(store: Store) -> DeletionResult:
         _check_journal(data)
+        programs = store.read(count_versions, name)
         placeholder = store.write(registry.anonymize_bot, name)
         if not records:
-            return DeletionResult(placeholder=placeholder)
+            return DeletionResult(placeholder=placeholder, programs=programs)
         removed = remove_all(store, RecordsOfBot(placeholder).remove)
         kept = None
         try:  # even if none was removed: an earlier attempt may have been interrupted
             purge_removed_records(store)
         except ArenaFault as fault:
             kept = str(fault)
-        return DeletionResult(placeholder=placeholder, records=removed.records, kept=kept)
+        return DeletionResult(placeholder=placeholder, records=removed.records, programs=programs, kept=kept)
 
     done = ask_server_or_run(where, data, Delete(name=name, records=records), DeletionResult, delete, exclusive=True)
     say(f"{name} is deleted, and the name is free; its results are those of {done.placeholder}")
+    if done.programs:
+        versions = format_count(done.programs, "version", "versions")
+        say(f"{versions} of its program deleted; backups keep them, and runners for up to {CACHE_DAYS} days")
     if records:
         say(f"{format_count(done.records, 'record', 'records')} of its matches removed")
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 from collections.abc import MutableMapping
@@ -13,6 +14,7 @@ from arena.operator.credentials import read_or_make_token
 from arena.operator.hosting import MAX_SLOTS
 from arena.runner.box import Boxes
 from arena.runner.runner import run
+from arena.runner.unboxed import Unboxed
 from arena.runs.sandbox import check_bubblewrap
 from arena.runs.sandbox_users import reserved_users
 from machine import event_loop, standard_streams
@@ -20,17 +22,26 @@ from machine.cache import cache_folder
 from machine.log_output import configure_logging
 from machine.subprocesses import keep_private
 from protocol import bot_launch
-from protocol.errors import UsageFault, os_errors_as
+from protocol.display import list_choices, short_repr
+from protocol.errors import Fault, UsageFault, os_errors_as
 
 OPERATOR_TOKEN_VARIABLE = "ARENA_OPERATOR_TOKEN"  # noqa: S105
 """The environment variable with the operator's token."""
+BWRAP = "bwrap"
+"""The sandbox of bubblewrap boxes."""
+SANDBOXES = (BWRAP, "none")
+"""The sandboxes of `--sandbox`."""
 MAX_MEMORY_MIB = 1024 * 1024
 """Maximum of `--memory`, in MiB."""
 
+log = logging.getLogger("arena.runner")
 
-def runner(url: str, client_url: str | None, slots: int, memory_mib: int, folder: Path | None, token: str) -> None:
-    """Run hosted bots of the arena at `url` until SIGINT or SIGTERM. Raise `Fault` if no box can be made here, or if
-    the arena refuses the token.
+
+def runner(
+    url: str, client_url: str | None, slots: int, memory_mib: int, folder: Path | None, token: str, sandbox: str
+) -> None:
+    """Run hosted bots of the arena at `url` until SIGINT or SIGTERM, after which they finish their matches under way; a
+    second signal ends them at once. Raise `Fault` if the sandbox can't be had here, or if the arena refuses the token.
     """
     if not 1 <= slots <= MAX_SLOTS:
         raise UsageFault(f"--slots is {slots}: 1 to {MAX_SLOTS}")
@@ -39,14 +50,29 @@ def runner(url: str, client_url: str | None, slots: int, memory_mib: int, folder
     standard_streams.tolerate_lost_output()
     configure_logging("info", "text")
     keep_private()
-    check_bubblewrap("a runner")
+    check_sandbox(sandbox, "a runner", "--sandbox none")
     with contextlib.ExitStack() as stack:
         users = stack.enter_context(reserved_users(slots + 1)) if os.geteuid() == 0 else ()
-        boxes = Boxes(memory_mib=memory_mib, users=users)
+        boxes = Boxes(memory_mib=memory_mib, users=users) if sandbox == BWRAP else Unboxed(memory_mib=memory_mib)
+        if sandbox != BWRAP:
+            log.warning("programs run without a sandbox: they read and write what this user may, and have the network")
         place = folder or cache_folder() / "runner"
         with os_errors_as(UsageFault, f"the folder {place} can't be made"):
             place.mkdir(parents=True, exist_ok=True, mode=0o700)
         event_loop.run(_run(url, token, slots, boxes, place, client_url or url))
+
+
+def check_sandbox(sandbox: str, user: str, option: str) -> None:
+    """Raise `Fault` if the sandbox that `user` needs can't be had here. `option` is the one that goes without."""
+    if sandbox not in SANDBOXES:
+        raise UsageFault(f"the sandbox is {short_repr(sandbox)}: {list_choices(SANDBOXES)}")
+    if sandbox == BWRAP:
+        try:
+            check_bubblewrap(user)
+        except Fault as fault:
+            raise type(fault)(f"{fault}; {option} runs programs with this user's rights") from fault
+    elif os.geteuid() == 0:
+        raise UsageFault(f"{option} would run the programs of strangers as root: start {user} as another user")
 
 
 def find_token(file: Path | None, environ: MutableMapping[str, str] = os.environ) -> str:
@@ -67,8 +93,15 @@ def find_token(file: Path | None, environ: MutableMapping[str, str] = os.environ
 
 
 async def _run(url: str, token: str, slots: int, boxes: Boxes, folder: Path, client_url: str) -> None:
-    running = asyncio.create_task(run(url, token, slots, boxes, folder, client_url))
+    leave = asyncio.Event()
+    running = asyncio.create_task(run(url, token, slots, boxes, folder, client_url, leave))
+
+    def stop() -> None:
+        if leave.is_set():
+            running.cancel()
+        leave.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, running.cancel)
+        asyncio.get_running_loop().add_signal_handler(number, stop)
     with contextlib.suppress(asyncio.CancelledError):
         await running

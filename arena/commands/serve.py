@@ -30,6 +30,7 @@ from arena.commands.config import retention_of, unknown_variables
 from arena.commands.data_dir import hold_data_dir, refuse_beside_nodes
 from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import raise_fd_limit
+from arena.commands.hosting_limits import hosting_limits
 from arena.commands.listening import Ports, access, bind_ports
 from arena.commands.metrics import serve_metrics
 from arena.commands.node_process import cluster_view_of, open_as_node, run_as_node
@@ -112,6 +113,10 @@ def run(settings: ServerSettings) -> None:
     add_games(settings)
     bots = builtin_bots_of(settings)
     check_hosting(settings)
+    if settings.runners:
+        from arena.commands.runner import check_sandbox  # most servers don't need it
+
+        check_sandbox(settings.runner_sandbox, "--runners", "--runner-sandbox none")
     with bind_ports(settings, handed) as ports, hold_data_dir(data, settings.db) as where:
         if settings.upgrade:
             upgrade_if_older(open_database_url(where), settings.backup_to)
@@ -277,7 +282,7 @@ async def serve(
                     ports.page,
                     port,
                     admin_config(settings, operator, token),
-                    HostingConfig(url=operator, token=token) if hosts_bots(settings) else None,
+                    _hosting_config(settings, operator, token) if hosts_bots(settings) else None,
                 )
             )
             others.append(page.reload)
@@ -354,6 +359,10 @@ def hosts_bots(settings: ServerSettings) -> bool:
     return settings.hosting or settings.runners > 0
 
 
+def _hosting_config(settings: ServerSettings, url: str, token: str) -> HostingConfig:
+    return HostingConfig(url=url, token=token, limits=hosting_limits(settings).submission)
+
+
 def check_hosting(settings: ServerSettings) -> None:
     """Raise `UsageFault` if the settings ask for hosted bots but for no pages to hand them in, or for several nodes."""
     if not hosts_bots(settings):
@@ -370,7 +379,8 @@ async def _runners(
 ) -> AsyncIterator[None]:
     """Run this machine's runners within the context. Their bots connect to `client_url`."""
     names = [f"runner-{number + 1}" for number in range(settings.runners)]
-    options = ("--slots", str(settings.runner_slots), "--client-url", client_url, "--folder")
+    slots, sandbox = ("--slots", str(settings.runner_slots)), ("--sandbox", settings.runner_sandbox)
+    options = (*slots, *sandbox, "--client-url", client_url, "--folder")
     commands = [
         BuiltinBot(name=name, command=(sys.executable, "-P", "-m", "arena", "runner", *options, str(folder / name)))
         for name in names
@@ -435,7 +445,7 @@ def _make_arena(
         encryption=encryption,
         policy=policy,
         lobby_log=pairing_log,
-        make_operations=partial(all_handlers, hosts_bots=hosts_bots(settings)),
+        make_operations=partial(all_handlers, hosting=hosting_limits(settings) if hosts_bots(settings) else None),
         drained=drained,
         nodes=nodes,
         meters=meters,

@@ -276,6 +276,32 @@ class ServerSettings:
         int, Setting("Hosted bots that each of these runners runs.", "a number from 1 to 256", minimum=1, maximum=256)
     ] = 8
     keep_bot_logs: Annotated[int, _days("Remove logs of hosted bots after this many days; 0: never.")] = 14
+    runner_sandbox: Annotated[
+        str, _choice("bwrap: run hosted bots in boxes; none: with this user's rights.", "bwrap", "none")
+    ] = "bwrap"
+    max_program_size: Annotated[
+        int,
+        _mib("Maximum size of a program that is handed in.", value_form="a number of MiB from 1 to 256", maximum=256),
+    ] = 12
+    max_unpacked_program_size: Annotated[
+        int, _mib("Maximum size of its files unpacked.", value_form="a number of MiB from 1 to 1024", maximum=1024)
+    ] = 32
+    max_program_files: Annotated[
+        int, _count("Maximum number of its files.", value_form="a number from 1 to 10000", maximum=10_000)
+    ] = 200
+    max_versions_per_day: Annotated[int, _count("New versions of a hosted bot within 24 hours.")] = 50
+    max_versions_kept: Annotated[
+        int, _count("Versions of a hosted bot that are kept, besides those of a day and the one that plays.")
+    ] = 20
+    program_storage: Annotated[
+        int,
+        Setting(
+            "Disk space for the programs of all hosted bots; 0: no limit.",
+            "MiB, or 0 for any size",
+            "MIB",
+            maximum=2**40,
+        ),
+    ] = 4096
     demo: Annotated[bool, _switch("Run a demo: built-in bots that play each other all the time.")] = False
     pairing_log: Annotated[bool, _switch("Log the events that pair bots, for `arena pairing`.")] = False
     log_level: Annotated[
@@ -321,7 +347,19 @@ SETTING_GROUPS = {
         "max_matches_per_hour",
     ),
     "Built-in bots": ("builtin_bots", "demo"),
-    "Hosted bots": ("hosting", "runners", "runner_slots", "keep_bot_logs"),
+    "Hosted bots": (
+        "hosting",
+        "runners",
+        "runner_slots",
+        "runner_sandbox",
+        "max_program_size",
+        "max_unpacked_program_size",
+        "max_program_files",
+        "max_versions_per_day",
+        "max_versions_kept",
+        "program_storage",
+        "keep_bot_logs",
+    ),
     "Limits": ("max_connections", "max_matches", "match_memory", "max_match_size", "stored_per_day"),
     "Limits per address": (
         "max_per_address",

@@ -13,7 +13,17 @@ from arena.commands.node_table import node_table
 from arena.commands.output import format_table, print_document, redraw, screen_size, terminal_columns
 from arena.operator.client import ask_server, connect_to_folder
 from arena.operator.failure import Failure
-from arena.operator.status import MAX_ENTRIES, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
+from arena.operator.status import (
+    MAX_ENTRIES,
+    BotStatus,
+    HostingStatus,
+    MatchStatus,
+    RunnerStatus,
+    SeekStatus,
+    ServerStatus,
+    StatusRequest,
+)
+from arena.store.bot_versions import FailedVersion
 from machine.terminal import say
 from protocol.display import escape_unprintable, format_count
 from protocol.errors import ArenaFault, UsageFault
@@ -24,6 +34,8 @@ MAX_FAILURES = 5
 """Maximum rows of the table of failures."""
 MIN_ADDRESS_COLUMNS = 100
 """Minimum width of the terminal, in columns, at which the table of bots has their addresses."""
+MIB_BYTES = 1024 * 1024
+"""Bytes of a MiB."""
 UPDATE_INTERVAL_S = 1.0
 """Seconds between two updates of `arena status --watch`."""
 
@@ -90,6 +102,8 @@ def status_lines(status: ServerStatus, max_rows: int, width: int) -> list[str]:
     lines += [escape_unprintable(f"warning: {warning}") for warning in status.warnings]
     if len(status.nodes) > 1:
         lines += ["", *node_table(status.nodes, width)]
+    if status.hosting is not None:
+        lines += ["", *_hosting(status.hosting, now, width)]
     if status.bots:
         lines += ["", *_bots(status.bots[:max_rows], now, width), *_hidden_rows_line(status.connected, max_rows)]
     if status.matches:
@@ -105,6 +119,48 @@ def bot_lines(bot: BotStatus, now: datetime) -> list[str]:
     seeks = [f"{_describe_seek(seek)}, {_format_duration(seek.seconds)}: {seek.reason}" for seek in bot.seeks]
     first = f"{bot.bot} is online for {_format_age(now, bot.since)} and plays {matches}"
     return [first, *(seeks or ["it seeks no match"])]
+
+
+def _hosting(hosting: HostingStatus, now: datetime, width: int) -> list[str]:
+    """Return lines about hosted bots: what runs and what waits, the runners, and the last failed checks."""
+    running = sum(len(runner.bots) for runner in hosting.runners)
+    slots = format_count(sum(runner.slots for runner in hosting.runners), "slot", "slots")
+    hosted = format_count(hosting.hosted, "hosted bot", "hosted bots")
+    runners = format_count(len(hosting.runners), "runner", "runners")
+    waiting = format_count(hosting.waiting, "version waits", "versions wait")
+    lines = [
+        f"{hosted}: {running} on the {slots} of {runners}",
+        f"{waiting} for a check; the programs take {hosting.stored_bytes / MIB_BYTES:.1f} MiB",
+    ]
+    if hosting.runners:
+        lines += _runners(hosting.runners, now, width)
+    else:
+        lines += ["warning: no runner is connected: no version is checked, and no hosted bot plays"]
+    if hosting.failed:
+        lines += ["", *_failed_checks(hosting.failed[:MAX_FAILURES], now, width)]
+    return lines
+
+
+def _runners(runners: Sequence[RunnerStatus], now: datetime, width: int) -> list[str]:
+    rows = [
+        (
+            runner.runner,
+            runner.host or "-",
+            _format_age(now, runner.since),
+            f"{len(runner.bots)} of {runner.slots}",
+            "-" if runner.load is None else f"{runner.load:.2f}",
+            ", ".join([*runner.bots, *(f"checks {bot}" for bot in runner.checks)]) or "-",
+        )
+        for runner in runners
+    ]
+    headers = ("runner", "machine", "online", "slots", "load", "runs")
+    return format_table(headers, rows, wrapped_column=5, left_columns=(1,), width=width).split("\n")
+
+
+def _failed_checks(failed: Sequence[FailedVersion], now: datetime, width: int) -> list[str]:
+    rows = [(f"{_format_age(now, one.submitted)} ago", f"{one.bot} {one.number}", one.why) for one in failed]
+    headers = ("handed in", "version", "failed its check")
+    return format_table(headers, rows, wrapped_column=2, left_columns=(1,), width=width).split("\n")
 
 
 def _bots(bots: Sequence[BotStatus], now: datetime, width: int) -> list[str]:

@@ -430,6 +430,10 @@ class MatchRunner:
         game = self._match.game
         return 0 if game.preset is not None else len(msgspec.msgpack.encode(game.config))
 
+    def version_of(self, seat: int) -> str:
+        """Return the version that the bot of a seat had announced when the match began."""
+        return self._match.header.seats[seat].version
+
     def make_listing(self) -> ListedMatch:
         """Return the entry of the match in a listing: its state, without moves that are not recorded yet, and the
         number of its spectators.

@@ -1,13 +1,16 @@
 """Assigns hosted bots and checks of versions to runners: events in, effects out.
 
-A runner has slots, and each bot that it runs takes one. A check takes none, but a runner does one at a time, so that
-new versions are checked even when all slots are taken. The caller says what time it is, and feeds a `Snapshot` every
-few seconds while there are runners: a bot that waits is looked at again then.
+A runner has slots, and each bot that it runs takes one. If there are more bots than slots, they take turns. A bot that
+has to give its slot up, or whose version was replaced, finishes its matches under way first. A runner makes one check
+beside its bots, so that new versions are checked even when all slots are taken, and further checks in its free slots.
+
+The caller says what time it is, and feeds a `Snapshot` every few seconds while there are runners: a bot that waits is
+looked at again then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,6 +20,10 @@ FIRST_RESTART_DELAY_S, MAX_RESTART_DELAY_S = 2.0, 120.0
 """Delays before a bot that ended by itself is started again: the first, which doubles up to the maximum."""
 MIN_STEADY_RUN_S = 120.0
 """Seconds of a run after which the next delay is the first one again."""
+MIN_TURN_S = 60.0
+"""Seconds for which a bot has its slot before it must give it up to a bot that waits. A match of most games fits."""
+RUNNER_REST_S = 60.0
+"""Seconds for which a runner that failed, as its disk is full, is given nothing new."""
 MAX_LOST_RUNNERS = 2
 """Number of runners that may be lost during the check of a version, before the check counts as failed."""
 
@@ -28,6 +35,17 @@ class HostedBot(Struct, frozen=True):
     """The folded name."""
     version: int
     """The id of the version."""
+    games: tuple[str, ...] = ()
+    """The games that it plays. If they change, its run ends and another begins."""
+    began: int | None = None
+    """The id of the version that began the bot's match under way; None if the bot has no match."""
+
+
+class UncheckedVersion(Struct, frozen=True):
+    """A version that waits for its check, by its id, with the folded name of its bot."""
+
+    version: int
+    bot: str
 
 
 class RunnerJoined(Struct, frozen=True):
@@ -37,6 +55,12 @@ class RunnerJoined(Struct, frozen=True):
     slots: int
 
 
+class RunnerLeaving(Struct, frozen=True):
+    """A runner will stop once its bots have finished their matches under way and its checks have ended."""
+
+    runner: int
+
+
 class RunnerLeft(Struct, frozen=True):
     """The connection of a runner has ended."""
 
@@ -44,17 +68,20 @@ class RunnerLeft(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """The bots that shall run now, and the ids of the versions that wait for their check, oldest first."""
+    """The bots that shall run now, and the versions that wait for their check, oldest first. A bot that is left out
+    ends: its owner paused it, it was revoked, or its author runs it.
+    """
 
     bots: tuple[HostedBot, ...]
-    unchecked: tuple[int, ...] = ()
+    unchecked: tuple[UncheckedVersion, ...] = ()
 
 
 class BotEnded(Struct, frozen=True):
-    """A runner says that a bot no longer runs."""
+    """A runner says that a bot no longer runs. `runner_failed` says that the runner could not run it, not the bot."""
 
     runner: int
     bot: str
+    runner_failed: bool = False
 
 
 class VersionChecked(Struct, frozen=True):
@@ -64,7 +91,14 @@ class VersionChecked(Struct, frozen=True):
     version: int
 
 
-Event: TypeAlias = RunnerJoined | RunnerLeft | Snapshot | BotEnded | VersionChecked
+class CheckFailed(Struct, frozen=True):
+    """A runner could not make a check, for a reason that is not the version's."""
+
+    runner: int
+    version: int
+
+
+Event: TypeAlias = RunnerJoined | RunnerLeaving | RunnerLeft | Snapshot | BotEnded | VersionChecked | CheckFailed
 
 
 class StartBot(Struct, frozen=True):
@@ -75,8 +109,15 @@ class StartBot(Struct, frozen=True):
     version: int
 
 
+class FinishBot(Struct, frozen=True):
+    """Have a runner end a bot once the bot's matches under way are over."""
+
+    runner: int
+    bot: str
+
+
 class StopBot(Struct, frozen=True):
-    """Have a runner end a bot, if the runner is still there."""
+    """Have a runner end a bot, if the runner and the bot are still there."""
 
     runner: int
     bot: str
@@ -95,25 +136,45 @@ class GiveUpCheck(Struct, frozen=True):
     version: int
 
 
-Effect: TypeAlias = StartBot | StopBot | StartCheck | GiveUpCheck
+Effect: TypeAlias = StartBot | FinishBot | StopBot | StartCheck | GiveUpCheck
+
+
+@dataclass
+class _Check:
+    version: int
+    bot: str
+    since: float
+    """The time since which the version waits for its check."""
 
 
 @dataclass
 class _Runner:
     slots: int
     bots: set[str] = field(default_factory=set)
-    check: int | None = None
+    checks: dict[int, _Check] = field(default_factory=dict)
+    """The checks under way, by the id of the version."""
+    is_leaving: bool = False
+    rests_until: float = 0.0
 
     @property
     def free_slots(self) -> int:
-        return self.slots - len(self.bots)
+        return self.slots - len(self.bots) - max(0, len(self.checks) - 1)
+
+    def takes_more(self, now: float) -> bool:
+        return not self.is_leaving and self.rests_until <= now
 
 
 @dataclass
 class _Run:
     version: int
+    games: tuple[str, ...]
     runner: int
     started: float
+    since: float
+    """The time since which the bot had waited for its slot."""
+    is_replaced: bool = False
+    """True if the bot was started with a version that had been replaced, to finish the match that it had begun."""
+    is_finishing: bool = False
 
 
 @dataclass
@@ -131,9 +192,14 @@ class Fleet:
         """The bots that run, by folded name."""
         self._delays: dict[str, _Delay] = {}
         """The bots that ended by themselves, with the time until which they wait."""
-        self._wanted: dict[str, int] = {}
-        """The active version of each bot that shall run, in the order in which bots get slots."""
-        self._unchecked: list[int] = []
+        self._wanted: dict[str, HostedBot] = {}
+        """The bots that shall run, by folded name."""
+        self._waiting: dict[str, float] = {}
+        """The bots that shall run and do not, with the time since which they wait."""
+        self._unchecked: dict[int, _Check] = {}
+        """The versions that wait for their check, by id."""
+        self._checked_at: dict[str, float] = {}
+        """The time at which the latest check of a bot ended, while further versions of the bot wait."""
         self._lost_checks: dict[int, int] = {}
         """The number of runners that were lost while they checked a version."""
 
@@ -153,7 +219,7 @@ class Fleet:
 
     def is_checking(self, runner: int, version: int) -> bool:
         """Return whether a runner was told to check a version, and has not answered."""
-        return runner in self._runners and self._runners[runner].check == version
+        return runner in self._runners and version in self._runners[runner].checks
 
     def receive(self, event: Event, now: float) -> list[Effect]:
         """Return what follows from an event, in order."""
@@ -164,78 +230,179 @@ class Fleet:
         self._runners[joined.runner] = _Runner(joined.slots)
         return []
 
+    def _on_leaving(self, leaving: RunnerLeaving, now: float) -> list[Effect]:
+        runner = self._runners.get(leaving.runner)
+        if runner is None:
+            return []
+        runner.is_leaving = True
+        return list(self._finish(sorted(runner.bots)))
+
     def _on_left(self, left: RunnerLeft, now: float) -> list[Effect]:
         runner = self._runners.pop(left.runner, None)
         if runner is None:
             return []
-        for bot in runner.bots:
-            del self._runs[bot]  # it is no fault of the bot's, so it waits for nothing
-        effects: list[Effect] = [StopBot(left.runner, bot) for bot in sorted(runner.bots)]
-        version = runner.check
-        if version is None:
-            return effects
-        self._lost_checks[version] = self._lost_checks.get(version, 0) + 1
-        if self._lost_checks[version] >= MAX_LOST_RUNNERS:
-            del self._lost_checks[version]
-            return [*effects, GiveUpCheck(version)]
-        self._unchecked.insert(0, version)
+        effects: list[Effect] = []
+        for bot in sorted(runner.bots):
+            since = self._runs.pop(bot).since  # it is no fault of the bot's, so it waits for nothing
+            self._await_slot(bot, since)
+            effects.append(StopBot(left.runner, bot))
+        for check in runner.checks.values():
+            effects += self._return_lost_check(check)
         return effects
 
+    def _return_lost_check(self, check: _Check) -> list[Effect]:
+        lost = self._lost_checks.pop(check.version, 0) + 1
+        if lost >= MAX_LOST_RUNNERS:
+            return [GiveUpCheck(check.version)]
+        self._lost_checks[check.version] = lost
+        self._unchecked[check.version] = check
+        return []
+
     def _on_snapshot(self, snapshot: Snapshot, now: float) -> list[Effect]:
-        self._wanted = {bot.bot: bot.version for bot in snapshot.bots}
-        checking = {runner.check for runner in self._runners.values()}
-        self._unchecked = [version for version in snapshot.unchecked if version not in checking]
+        self._wanted = {bot.bot: bot for bot in snapshot.bots}
+        self._waiting = {bot: self._waiting.get(bot, now) for bot in self._wanted if bot not in self._runs}
+        self._update_checks(snapshot.unchecked, now)
         for bot in self._delays.keys() - self._wanted.keys():
             del self._delays[bot]
-        outdated = [bot for bot, run in self._runs.items() if self._wanted.get(bot) != run.version]
-        return [self._end_run(bot) for bot in outdated]
+        return list(self._finish([bot for bot, run in self._runs.items() if self._is_outdated(bot, run)]))
+
+    def _update_checks(self, unchecked: tuple[UncheckedVersion, ...], now: float) -> None:
+        checking = [check for runner in self._runners.values() for check in runner.checks.values()]
+        under_way = {check.version for check in checking}
+        self._unchecked = {
+            one.version: self._unchecked.get(one.version) or _Check(one.version, one.bot, now)
+            for one in unchecked
+            if one.version not in under_way
+        }
+        bots = {check.bot for check in [*checking, *self._unchecked.values()]}
+        for bot in self._checked_at.keys() - bots:
+            del self._checked_at[bot]
+        for version in self._lost_checks.keys() - under_way - self._unchecked.keys():
+            del self._lost_checks[version]
+
+    def _is_outdated(self, bot: str, run: _Run) -> bool:
+        wanted = self._wanted.get(bot)
+        return wanted is None or (wanted.version, wanted.games) != (run.version, run.games)
 
     def _on_ended(self, ended: BotEnded, now: float) -> list[Effect]:
         run = self._runs.get(ended.bot)
         if run is None or run.runner != ended.runner:
             return []
-        before = self._delays.get(ended.bot)
+        since = now
+        if ended.runner_failed:
+            self._runners[ended.runner].rests_until = now + RUNNER_REST_S
+            since = run.since
+        elif not run.is_finishing or (run.is_replaced and now - run.started < FIRST_RESTART_DELAY_S):
+            self._delay(ended.bot, run, now)
+        del self._runs[ended.bot]
+        self._runners[run.runner].bots.remove(ended.bot)
+        self._await_slot(ended.bot, since)
+        return [StopBot(run.runner, ended.bot)]
+
+    def _delay(self, bot: str, run: _Run, now: float) -> None:
+        before = self._delays.get(bot)
         is_first = before is None or now - run.started >= MIN_STEADY_RUN_S
         seconds = FIRST_RESTART_DELAY_S if is_first or before is None else min(2 * before.seconds, MAX_RESTART_DELAY_S)
-        self._delays[ended.bot] = _Delay(seconds, now + seconds)
-        return [self._end_run(ended.bot)]
+        self._delays[bot] = _Delay(seconds, now + seconds)
+
+    def _await_slot(self, bot: str, since: float) -> None:
+        if bot in self._wanted:
+            self._waiting[bot] = since
 
     def _on_checked(self, checked: VersionChecked, now: float) -> list[Effect]:
-        runner = self._runners.get(checked.runner)
-        if runner is not None and runner.check == checked.version:
-            runner.check = None
+        if self.is_checking(checked.runner, checked.version):
+            check = self._runners[checked.runner].checks.pop(checked.version)
+            self._checked_at[check.bot] = now
             self._lost_checks.pop(checked.version, None)
         return []
 
-    def _end_run(self, bot: str) -> StopBot:
-        run = self._runs.pop(bot)
-        self._runners[run.runner].bots.remove(bot)
-        return StopBot(run.runner, bot)
+    def _on_check_failed(self, failed: CheckFailed, now: float) -> list[Effect]:
+        if self.is_checking(failed.runner, failed.version):
+            runner = self._runners[failed.runner]
+            runner.rests_until = now + RUNNER_REST_S
+            self._unchecked[failed.version] = runner.checks.pop(failed.version)
+        return []
+
+    def _finish(self, bots: Iterable[str]) -> Iterator[FinishBot]:
+        for bot in bots:
+            run = self._runs[bot]
+            if not run.is_finishing:
+                run.is_finishing = True
+                yield FinishBot(run.runner, bot)
 
     def _start_what_waits(self, now: float) -> list[Effect]:
-        """Start checks on runners that do none, and bots that wait on the runners with most free slots."""
+        """Start one check on each runner that makes none, bots in the free slots, and further checks in what is left.
+        Then let bots that have had their turn finish, for those that still wait.
+        """
         effects: list[Effect] = []
         for number, runner in self._runners.items():
-            if runner.check is None and self._unchecked:
-                runner.check = self._unchecked.pop(0)
-                effects.append(StartCheck(number, runner.check))
-        for bot, version in self._wanted.items():
-            if bot in self._runs or (bot in self._delays and self._delays[bot].until > now):
-                continue
-            freest = max(self._runners, key=lambda number: self._runners[number].free_slots, default=None)
-            if freest is None or self._runners[freest].free_slots < 1:
-                break
-            self._runners[freest].bots.add(bot)
-            self._runs[bot] = _Run(version, freest, now)
-            effects.append(StartBot(freest, bot, version))
-        return effects
+            if not runner.checks and runner.takes_more(now):
+                effects += self._start_check(number, now)
+        waiting = [bot for bot in self._waiting if bot not in self._delays or self._delays[bot].until <= now]
+        waiting.sort(key=lambda bot: (not self._is_playing(bot), self._waiting[bot]))
+        while waiting and (freest := self._find_freest(now)) is not None:
+            effects += self._start_bot(freest, waiting.pop(0), now)
+        while (freest := self._find_freest(now)) is not None and (more := self._start_check(freest, now)):
+            effects += more
+        return [*effects, *self._end_turns(waiting, now)]
+
+    def _find_freest(self, now: float) -> int | None:
+        """Return the runner with most free slots; None if no slot is free."""
+        free = {number: one.free_slots for number, one in self._runners.items() if one.takes_more(now)}
+        freest = max(free, key=free.__getitem__, default=None)
+        return freest if freest is not None and free[freest] > 0 else None
+
+    def _start_bot(self, number: int, bot: str, now: float) -> list[Effect]:
+        """Start a bot on a runner. A version that was replaced finishes the match that it began."""
+        wanted = self._wanted[bot]
+        version = wanted.version if wanted.began is None else wanted.began
+        self._runners[number].bots.add(bot)
+        is_replaced = version != wanted.version
+        self._runs[bot] = _Run(version, wanted.games, number, now, self._waiting.pop(bot), is_replaced)
+        finishing = self._finish([bot] if is_replaced else [])
+        return [StartBot(number, bot, version), *finishing]
+
+    def _start_check(self, number: int, now: float) -> list[Effect]:
+        """Start the check that waits longest on a runner. A bot's checks are made one after the other, and the next one
+        waits since the one before has ended.
+        """
+        busy = {check.bot for runner in self._runners.values() for check in runner.checks.values()}
+        waiting = [check for check in self._unchecked.values() if check.bot not in busy]
+        if not waiting:
+            return []
+        first = min(
+            waiting, key=lambda check: (max(check.since, self._checked_at.get(check.bot, check.since)), check.since)
+        )
+        self._runners[number].checks[first.version] = self._unchecked.pop(first.version)
+        return [StartCheck(number, first.version)]
+
+    def _end_turns(self, waiting: list[str], now: float) -> Iterator[FinishBot]:
+        """Let bots finish so that those that wait get slots: those that have had their slots longest and, for a bot
+        with a match under way, those without one, which need no turn first.
+        """
+        running = [bot for bot, run in self._runs.items() if self._runners[run.runner].takes_more(now)]
+        yielding = sum(self._runs[bot].is_finishing for bot in running)
+        staying = [bot for bot in running if not self._runs[bot].is_finishing]
+        staying.sort(key=lambda bot: self._runs[bot].started)
+        for bot in waiting[yielding:]:
+            idle = (other for other in staying if self._is_playing(bot) and not self._is_playing(other))
+            over = (other for other in staying if now - self._runs[other].started >= MIN_TURN_S)
+            other = next(idle, None) or next(over, None)
+            if other is not None:
+                staying.remove(other)
+                yield from self._finish([other])
+
+    def _is_playing(self, bot: str) -> bool:
+        return bot in self._wanted and self._wanted[bot].began is not None
 
 
 _HANDLERS: Mapping[type[Event], Callable[[Fleet, Any, float], list[Effect]]] = {
     RunnerJoined: Fleet._on_joined,
+    RunnerLeaving: Fleet._on_leaving,
     RunnerLeft: Fleet._on_left,
     Snapshot: Fleet._on_snapshot,
     BotEnded: Fleet._on_ended,
     VersionChecked: Fleet._on_checked,
+    CheckFailed: Fleet._on_check_failed,
 }
 """The method that handles each event."""

@@ -15,15 +15,12 @@ from io import BytesIO
 from pathlib import PurePosixPath
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from arena.hosting.limits import KIB, SubmissionLimits
 from arena.hosting.manifest import MANIFEST_FILE, Manifest, manifest_of_file, read_manifest
 from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.submissions import MAX_SUBMISSION_BYTES
 
-KIB = 1024
-"""Bytes of a KiB."""
 MAX_PATH_BYTES = 200
 """Maximum length of a path in a submission."""
 UNPACK_CHUNK_BYTES = 64 * KIB
@@ -34,23 +31,6 @@ _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """The ways of packing that every program for zips has. Others may need much memory to unpack."""
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 """The date of all files in a zip of this module, so that equal files give equal zips."""
-
-
-class SubmissionLimits(Struct, frozen=True, kw_only=True):
-    """The limits on one submission."""
-
-    packed_bytes: int = MAX_SUBMISSION_BYTES
-    unpacked_bytes: int = 32 * KIB * KIB
-    files: int = 200
-
-    def repacked(self) -> SubmissionLimits:
-        """Return the limits for a submission that was packed again, perhaps less tightly than by its author."""
-        return replace(self, packed_bytes=2 * self.packed_bytes)
-
-    def check_packed(self, size: int) -> None:
-        """Raise `UsageFault` if what was handed in has too many bytes."""
-        if size > self.packed_bytes:
-            raise UsageFault(f"{size} bytes were handed in: {self.packed_bytes} at most")
 
 
 class Submission(Struct, frozen=True, kw_only=True):
@@ -97,6 +77,19 @@ def read_source_file(
     _check_path(name)
     files = {name: data, MANIFEST_FILE: manifest_of_file(name, of_games)}
     return Submission(files=files, manifest=read_manifest(files, games))
+
+
+def digest_of_source(submission: Submission, file: str) -> str:
+    """Return the SHA-256, in hex, of a submission that is one source file: of its content, language and games.
+
+    The name of the file is left out, except in Java, where it names the class: a renamed copy is no new version.
+    """
+    name = file if submission.manifest.language == "java" else ""
+    found = hashlib.sha256()
+    for part in (submission.manifest.language, name, *sorted(submission.manifest.games)):
+        found.update(part.encode() + b"\0")
+    found.update(submission.files[file])
+    return found.hexdigest()
 
 
 def _unpack(data: bytes, limits: SubmissionLimits) -> dict[str, bytes]:

@@ -13,6 +13,7 @@ import struct
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from typing import NamedTuple, Protocol, cast
 
 from websockets.frames import CloseCode, Opcode
@@ -241,6 +242,12 @@ class Connection(asyncio.Protocol):
     def set_max_message_bytes(self, size: int) -> None:
         """Set the maximum size of a message. Call this before the first message is read."""
         self.protocol = FastProtocol(ServerProtocol(state=State.OPEN, max_size=size))
+
+    def set_keepalive(self, ping_interval_s: float, pong_timeout_s: float) -> None:
+        """Change how the connection is watched, and send a ping soon."""
+        self._timeouts = replace(self._timeouts, ping_interval_s=ping_interval_s, pong_timeout_s=pong_timeout_s)
+        if self._keepalive_timer is not None and not self._awaited_pong:
+            self._start_next_ping()
 
     async def receive_first(self) -> Frame | None:
         """Return the first message of the connection; None if it ends before that."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,9 @@ from protocol.errors import UsageFault
 from protocol.names import is_bot_name
 
 if TYPE_CHECKING:
+    from arena.hosting.limits import HostingLimits
     from arena.server.arena import Arena
+    from arena.server.hosting import Hosting
 
 MAX_ANNUL_TRIES = 3
 """Maximum attempts to annul matches without blocking other nodes. If all fail, one transaction annuls them and blocks
@@ -43,25 +45,34 @@ Rating them takes about 10 ms. If there are more, they are rated before this tra
 """
 
 
-def all_handlers(arena: Arena, *, hosts_bots: bool = False) -> dict[str, OperationHandler]:
-    """Return all handlers of operator requests by name. Those about hosted bots are left out unless `hosts_bots`."""
+def all_handlers(arena: Arena, *, hosting: HostingLimits | None = None) -> dict[str, OperationHandler]:
+    """Return all handlers of operator requests by name. Those about hosted bots are left out unless `hosting` is given:
+    the limits on what their authors hand in.
+    """
+    hosts = None if hosting is None else _make_hosting(arena, hosting)
     every = (
-        *status.operations(arena),
+        *status.operations(arena, hosts),
         *_bot_handlers(arena),
         *names.handlers(arena),
         *_ladder_handlers(arena),
         *tournaments.operations(arena),
         thinning.retention_handler(arena),
         draining.drain_handler(arena),
-        *(_hosting_handlers(arena) if hosts_bots else ()),
+        *(() if hosts is None else _hosting_handlers(arena, hosts)),
     )
     return {operation.request.operation_name(): operation for operation in every}
 
 
-def _hosting_handlers(arena: Arena) -> Iterator[OperationHandler]:
-    from arena.operations import bot_files, hosting  # most servers don't need them
+def _make_hosting(arena: Arena, limits: HostingLimits) -> Callable[[], Hosting]:
+    from arena.operations import hosting  # most servers don't need it
 
-    yield from hosting.handlers(arena)
+    return hosting.make_hosting(arena, limits)
+
+
+def _hosting_handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHandler]:
+    from arena.operations import bot_files, hosting
+
+    yield from hosting.handlers(arena, hosts)
     yield from bot_files.handlers(arena)
 
 

@@ -1,60 +1,99 @@
-"""Operator requests about hosted bots: those of runners, and submissions, which the pages pass on."""
+"""Operator requests about hosted bots: those of runners, and those of owners, which the pages pass on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
+from arena.hosting.limits import HostingLimits
 from arena.operator.hosting import (
+    ChangeHosting,
     JoinFleet,
+    LeaveFleet,
+    PublishVersion,
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
+    ReportLoad,
+    RequestedMatch,
+    RequestMatch,
     SubmissionPart,
     Submit,
     Submitted,
     UploadPart,
 )
-from arena.operator.requests import OperationHandler, SendEvent
+from arena.operator.requests import Keepalive, OperationHandler, SendEvent
 from arena.server.hosting import Hosting
-from arena.store.bot_versions import read_content
+from arena.store.bot_versions import SingleFile, read_content, set_published
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
 
+RUNNER_KEEPALIVE = Keepalive(ping_interval_s=2.0, pong_timeout_s=6.0)
+"""The keepalive of a runner's connection. A silent one is noticed within 8 s, so that its bots play elsewhere within
+15 s.
+"""
 
-def handlers(arena: Arena) -> Iterator[OperationHandler]:
-    """Yield the handlers of requests about hosted bots."""
-    hosting: list[Hosting] = []
 
-    def hosts() -> Hosting:
-        if not hosting:  # the arena is still being made when its handlers are
-            hosting.append(Hosting(arena.store, arena.tickets, arena.host.clients))
-        return hosting[0]
+def make_hosting(arena: Arena, limits: HostingLimits) -> Callable[[], Hosting]:
+    """Return a function that returns the hosting of an arena, which is made at its first call."""
+    return cache(lambda: Hosting(arena.store, arena.tickets, arena.host.clients, limits))
+
+
+def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHandler]:
+    """Yield the handlers of requests about hosted bots. The arena is still being made when its handlers are, so they
+    call `hosts` later.
+    """
 
     async def join_fleet(request: JoinFleet, tell: SendEvent) -> None:
-        await hosts().serve_runner(request.slots, tell)
+        await hosts().serve_runner(request.slots, request.host, tell)
+
+    async def leave_fleet(request: LeaveFleet, tell: SendEvent) -> None:
+        hosts().on_runner_leaving(request.runner)
 
     async def report_bot_ended(request: ReportBotEnded, tell: SendEvent) -> None:
         hosts().on_bot_ended(request)
+
+    async def report_load(request: ReportLoad, tell: SendEvent) -> None:
+        hosts().on_load(request)
 
     async def report_check(request: ReportCheck, tell: SendEvent) -> None:
         await hosts().on_checked(request)
 
     async def read_version(request: ReadVersion, tell: SendEvent) -> SubmissionPart:
-        return SubmissionPart(data=await arena.store.read_slowly(read_content, request.digest, request.offset))
+        return SubmissionPart(
+            data=await arena.store.read_slowly(read_content, request.digest, request.offset, request.max_bytes)
+        )
 
     async def upload_part(request: UploadPart, tell: SendEvent) -> None:
         hosts().uploads.add(request.upload, request.data)
 
     async def submit(request: Submit, tell: SendEvent) -> Submitted:
         content = hosts().uploads.take(request.upload)
-        version = await hosts().submit(request.bot, request.digest, content, request.manifest)
+        is_file = request.file is not None and request.source_digest is not None
+        file = SingleFile(name=request.file or "", digest=request.source_digest or "") if is_file else None
+        version = await hosts().submit(request.bot, request.digest, content, request.manifest, file)
         return Submitted(number=version.number, state=version.state, runners=hosts().runner_count)
 
-    yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True)
+    async def change_hosting(request: ChangeHosting, tell: SendEvent) -> None:
+        await hosts().change(request)
+
+    async def publish_version(request: PublishVersion, tell: SendEvent) -> None:
+        await arena.store.write(set_published, request.bot, request.number, published=request.published)
+
+    async def request_match(request: RequestMatch, tell: SendEvent) -> RequestedMatch:
+        match = arena.requested.request(request.bot, request.opponent, request.game, hosts().plays)
+        return RequestedMatch(match=match)
+
+    yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True, keepalive=RUNNER_KEEPALIVE)
+    yield OperationHandler(LeaveFleet, leave_fleet)
     yield OperationHandler(ReportBotEnded, report_bot_ended)
     yield OperationHandler(ReportCheck, report_check)
+    yield OperationHandler(ReportLoad, report_load)
     yield OperationHandler(ReadVersion, read_version)
     yield OperationHandler(UploadPart, upload_part)
     yield OperationHandler(Submit, submit)
+    yield OperationHandler(ChangeHosting, change_hosting)
+    yield OperationHandler(PublishVersion, publish_version)
+    yield OperationHandler(RequestMatch, request_match)

@@ -13,6 +13,7 @@ from arena.operations.thinning import remove_in_batches
 from arena.operator.requests import OperationHandler, Request, SendEvent
 from arena.store import registry
 from arena.store.announcements import announce
+from arena.store.bot_versions import count_versions
 from arena.store.thinning import RecordsOfBot
 from protocol.errors import ArenaFault, UsageFault
 from protocol.names import fold_name
@@ -58,11 +59,13 @@ class Delete(Request, frozen=True, tag="delete"):
 class DeletionResult(Struct, frozen=True, kw_only=True):
     """The result of deleting a bot: the name that its results have now, and the number of removed records.
 
-    If archive files still contain removed records, `kept` says why.
+    `programs` is the number of versions of a hosted bot's program that were deleted. If archive files still contain
+    removed records, `kept` says why.
     """
 
     placeholder: str
     records: int = 0
+    programs: int = 0
     kept: str | None = None
 
 
@@ -88,6 +91,7 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
             except TimeoutError as exc:
                 told = f"{request.name} has lost its matches, and others play on in one of them, or it can't be stored"
                 raise UsageFault(f"{told}: delete it when that is over") from exc
+            programs = await store.read(count_versions, request.name)
             loop = asyncio.get_running_loop()
             until = loop.time() + FORFEIT_TIMEOUT_S  # other nodes have as long as this one had
             while True:
@@ -101,14 +105,14 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
                 await asyncio.sleep(LEAVING_INTERVAL_S)
             arena.on_renamed(request.name, placeholder)
         if not request.records:
-            return DeletionResult(placeholder=placeholder)
+            return DeletionResult(placeholder=placeholder, programs=programs)
         removed = await remove_in_batches(store, RecordsOfBot(placeholder).remove)
         kept = None
         try:  # even if none was removed, since an earlier attempt may have been interrupted
             await purge_removed_records(store)
         except ArenaFault as fault:
             kept = str(fault)
-        return DeletionResult(placeholder=placeholder, records=removed.records, kept=kept)
+        return DeletionResult(placeholder=placeholder, records=removed.records, programs=programs, kept=kept)
 
     yield OperationHandler(Rename, rename)
     yield OperationHandler(Delete, delete)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from arena.host.session import ClientSession
     from arena.lobby.seeks import ActiveSeek
     from arena.server.arena import Arena
+    from arena.server.hosting import Hosting
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
 """`MINUTE_S` and `HOUR_S` are the seconds of a minute and of an hour, for which the status counts finished matches."""
 
 
-def operations(arena: Arena) -> Iterator[OperationHandler]:
-    """Yield the handler of `StatusRequest`."""
+def operations(arena: Arena, hosts: Callable[[], Hosting] | None = None) -> Iterator[OperationHandler]:
+    """Yield the handler of `StatusRequest`. `hosts` returns the hosting of the arena, if it hosts bots."""
 
     async def status(request: StatusRequest, tell: SendEvent) -> ServerStatus:
         connected = arena.host.clients.sessions
@@ -55,6 +56,7 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
             failures=list(islice(reversed(arena.host.events.failures), request.most)),
             warnings=[*arena.warnings.current(), *([] if ending is None else [ending])],
             nodes=arena.nodes.all_nodes(),
+            hosting=None if hosts is None else await hosts().status(request.most),
         )
 
     yield OperationHandler(StatusRequest, status)

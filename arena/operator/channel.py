@@ -20,6 +20,7 @@ from arena.operator.requests import (
     read_origin,
 )
 from machine.event_loop import BackgroundTasks
+from machine.timeouts import scale_timeouts
 from protocol.codec import Frame
 from protocol.errors import BotFault, Fault, UsageFault
 
@@ -87,6 +88,9 @@ class Channel:
         except UsageFault as fault:
             connection.send_frame(encode_reply(number, fault=str(fault), usage=True))
             return
+        if operation.keepalive is not None:
+            keepalive = scale_timeouts(operation.keepalive)
+            connection.set_keepalive(keepalive.ping_interval_s, keepalive.pong_timeout_s)
         task = self._running.start(self._perform(connection, number, by, operation, request))
         tasks[task] = operation
         task.add_done_callback(tasks.pop)

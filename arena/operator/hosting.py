@@ -6,6 +6,8 @@ runner's other requests say what became of them.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
@@ -15,6 +17,10 @@ from arena.operator.requests import Request
 
 MAX_SLOTS = 256
 """Maximum number of slots of a runner."""
+MAX_HOST_CHARS = 255
+"""Maximum characters of the name of a runner's machine."""
+MAX_RECORDS_BYTES = 512 * 1024
+"""Maximum bytes of the records of a check. Larger ones are left out."""
 MAX_PART_BYTES = 512 * 1024
 """Maximum bytes of a part of a submission. Larger ones would hold up the server for more than a millisecond or two."""
 
@@ -23,12 +29,25 @@ class JoinFleet(Request, frozen=True, tag="join_fleet"):
     """Give this runner bots to run, as many as its slots, and versions to check."""
 
     slots: Annotated[int, Meta(ge=1, le=MAX_SLOTS)]
+    host: Annotated[str, Meta(max_length=MAX_HOST_CHARS)] = ""
+    """The name of the runner's machine."""
 
 
 class Joined(Struct, frozen=True, kw_only=True, tag="joined"):
     """The first event: the number of the runner, which its other requests name."""
 
     runner: int
+
+
+def version_label(number: int) -> str:
+    """Return the version that a hosted bot announces to the arena: the letter v and the number."""
+    return f"v{number}"
+
+
+def parse_version_label(label: str) -> int | None:
+    """Return the number in a version that a hosted bot announced; None if the text is none."""
+    found = re.fullmatch(r"v([1-9][0-9]{0,8})", label)
+    return None if found is None else int(found[1])
 
 
 class RunBot(Struct, frozen=True, kw_only=True, tag="run_bot"):
@@ -38,10 +57,18 @@ class RunBot(Struct, frozen=True, kw_only=True, tag="run_bot"):
     number: int
     digest: str
     ticket: str
+    games: tuple[str, ...] = ()
+    """The games that it plays; empty for those of its manifest."""
+
+
+class FinishMatches(Struct, frozen=True, kw_only=True, tag="finish_matches"):
+    """An event: end this bot once its matches under way are over, and report that."""
+
+    bot: str
 
 
 class EndBot(Struct, frozen=True, kw_only=True, tag="end_bot"):
-    """An event: run this bot no longer."""
+    """An event: end this bot at once."""
 
     bot: str
 
@@ -55,25 +82,44 @@ class CheckVersion(Struct, frozen=True, kw_only=True, tag="check_version"):
     digest: str
 
 
-RunnerEvent: TypeAlias = Joined | RunBot | EndBot | CheckVersion
+RunnerEvent: TypeAlias = Joined | RunBot | FinishMatches | EndBot | CheckVersion
 """The events that `JoinFleet` is answered by."""
 
 
+class LeaveFleet(Request, frozen=True, tag="leave_fleet"):
+    """Give this runner nothing new, as it will stop. Its bots get `FinishMatches`. How they and its checks end is still
+    reported.
+    """
+
+    runner: int
+
+
 class ReportBotEnded(Request, frozen=True, tag="report_bot_ended"):
-    """Say that a bot no longer runs, though it should, and why."""
+    """Say that a bot no longer runs, and why. `runner_failed` says that this is the runner's failure, not the bot's."""
 
     runner: int
     bot: str
     why: str
+    runner_failed: bool = False
+
+
+class ReportLoad(Request, frozen=True, tag="report_load"):
+    """Say how busy the processors of a runner's machine are: the processes that use or want one, a processor."""
+
+    runner: int
+    load: Annotated[float, Meta(ge=0)]
 
 
 class ReportCheck(Request, frozen=True, tag="report_check"):
-    """Say how the check of a version ended."""
+    """Say how the check of a version ended. If the `runner_failed` to make it, the version is checked again."""
 
     runner: int
     version: int
     passed: bool
     report: str
+    runner_failed: bool = False
+    records: Mapping[str, bytes] = {}
+    """The gzipped records of its matches, by game."""
 
 
 class ReadVersion(Request, frozen=True, tag="read_version"):
@@ -81,6 +127,7 @@ class ReadVersion(Request, frozen=True, tag="read_version"):
 
     digest: Sha256Hex
     offset: Annotated[int, Meta(ge=0)] = 0
+    max_bytes: Annotated[int, Meta(ge=1, le=MAX_PART_BYTES)] = MAX_PART_BYTES
 
 
 class SubmissionPart(Struct, frozen=True, kw_only=True):
@@ -103,6 +150,10 @@ class Submit(Request, frozen=True, tag="submit"):
     digest: Sha256Hex
     upload: str
     manifest: str
+    file: str | None = None
+    """The name of the file, if one source file was handed in."""
+    source_digest: str | None = None
+    """The digest of that file without its name."""
 
 
 class Submitted(Struct, frozen=True, kw_only=True):
@@ -112,3 +163,37 @@ class Submitted(Struct, frozen=True, kw_only=True):
     state: str
     runners: int
     """The number of runners that are connected. Without one, the check waits."""
+
+
+class ChangeHosting(Request, frozen=True, tag="change_hosting"):
+    """Change how a hosted bot runs, as its owner wishes. What is None stays as it is."""
+
+    bot: str
+    version: int | None = None
+    """The number of the version that is active from now on. It must have passed its check."""
+    games: tuple[str, ...] | None = None
+    """The games that the active version plays; empty for all that it declares."""
+    paused: bool | None = None
+    """True if the bot shall not run."""
+
+
+class PublishVersion(Request, frozen=True, tag="publish_version"):
+    """Let everybody read the source of a version, or its owner only."""
+
+    bot: str
+    number: int
+    published: bool
+
+
+class RequestMatch(Request, frozen=True, tag="request_match"):
+    """Start an unrated match of a hosted bot against another one, as soon as both are free."""
+
+    bot: str
+    opponent: str
+    game: str
+
+
+class RequestedMatch(Struct, frozen=True, kw_only=True):
+    """The answer to `RequestMatch`: the id of the match."""
+
+    match: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -43,17 +44,26 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keepalive:
+    """The seconds between two pings of a connection, and those in which a ping must be answered."""
+
+    ping_interval_s: float
+    pong_timeout_s: float
+
+
 class OperationHandler(NamedTuple):
     """The handler of a type of request.
 
     `perform(request, tell)` returns the answer, a struct or JSON value, or raises `Fault`. Before that, it may send
     events by `tell`. When the operator disconnects, it runs on to its end, or is cancelled if `cancel_on_disconnect` is
-    true.
+    true. The connection is watched by `keepalive` from then on, if it is given.
     """
 
     request: type[Request]
     perform: Callable[[Any, SendEvent], Awaitable[object]]
     cancel_on_disconnect: bool = False
+    keepalive: Keepalive | None = None
 
 
 OperationHandlers: TypeAlias = Mapping[str, OperationHandler]

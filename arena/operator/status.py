@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from arena.operator.failure import Failure
 from arena.operator.requests import Request
+from arena.store.bot_versions import FailedVersion
 from arena.store.nodes import NodeStatus
 
 MAX_ENTRIES = 1_000_000
@@ -68,6 +69,36 @@ class MatchStatus(Struct, frozen=True, kw_only=True):
     to_move: int | None
 
 
+class RunnerStatus(Struct, frozen=True, kw_only=True):
+    """A connected runner: its machine, since when it is connected, and the hosted bots that it runs, by folded name.
+
+    `checks` are the bots of which it checks a version. `load` is the number of processes that use a processor of its
+    machine or wait for one, a processor, over the last minute; None if the runner does not say.
+    """
+
+    runner: int
+    host: str
+    since: str
+    slots: int
+    bots: list[str]
+    checks: list[str] = []
+    load: float | None = None
+
+
+class HostingStatus(Struct, frozen=True, kw_only=True):
+    """The state of hosted bots: the runners, and the last versions that failed their check, newest first.
+
+    `hosted` is the number of bots that shall run, `waiting` that of versions that wait for their check.
+    """
+
+    runners: list[RunnerStatus]
+    hosted: int
+    waiting: int
+    failed: list[FailedVersion]
+    stored_bytes: int
+    """Size of the programs of all hosted bots, packed."""
+
+
 class ServerStatus(Struct, frozen=True, kw_only=True):
     """The state of a server: bots by name, matches and failures newest first, and the nodes.
 
@@ -87,3 +118,5 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     failures: list[Failure]
     warnings: list[str] = []
     nodes: list[NodeStatus] = []
+    hosting: HostingStatus | None = None
+    """The state of hosted bots; None if the server hosts none."""

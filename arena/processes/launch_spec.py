@@ -111,6 +111,8 @@ class LaunchSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The file for the program's output if `largest_log` is set; else the program inherits the keeper's output."""
     largest_log: int | None = None
     """Maximum bytes of the log. A full log is rotated, and one older file is kept."""
+    holds_sigterm: bool = False
+    """True if the program starts with SIGTERM blocked, and releases it when it can obey: it must never be lost."""
     sandbox: tuple[str, ...] = ()
     """The command that starts the sandbox, if any.
 

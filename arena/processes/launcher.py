@@ -6,6 +6,7 @@ The keeper ends with the bot's exit code. When the arena is gone for any reason,
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import subprocess
 from functools import partial
@@ -64,6 +65,8 @@ def _start(spec: LaunchSpec, arena: socket.socket, output: int | None) -> int:
 
 def _prepare(spec: LaunchSpec) -> None:
     lower_priority(spec.nice)
+    if spec.holds_sigterm:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     if spec.limits is not None:
         spec.limits.apply()
     die_with_parent()  # after the change of user, which would reset it

@@ -189,15 +189,20 @@ class BotProcess:
         self._release_keeper()
         return True
 
+    def terminate(self) -> None:
+        """Send the program SIGTERM, and go on watching it: it may still have something to finish."""
+        if self._line is not None:
+            with contextlib.suppress(OSError):
+                self._line.send(TERMINATE_MESSAGE)
+
     async def stop(self, exit_timeout_s: float) -> None:
         """Stop the process: wait up to `exit_timeout_s` seconds for it to exit, then terminate it, then kill it."""
         self._stopping = True
         process = self._process
         if process is None or process.returncode is not None:
             return
-        if not await wait_for_exit(process, exit_timeout_s) and self._line is not None:
-            with contextlib.suppress(OSError):
-                self._line.send(TERMINATE_MESSAGE)
+        if not await wait_for_exit(process, exit_timeout_s):
+            self.terminate()
         if not await wait_for_exit(process, TERMINATE_TIMEOUT_S):
             self._release_keeper()
         if not await wait_for_exit(process, KILL_TIMEOUT_S):

@@ -28,9 +28,8 @@ code=$?
 printf %s {mark}
 tar -cf - -C "$KEEP" {names} 2>/dev/null
 exit 0"""
-"""The shell script that runs a program which keeps files. Its arguments are the tar of the files, and the words of the
-command. Unless the program fails, what it has left of them follows its output, as a tar. A file that is not there is
-left out."""
+"""The form of the script of `keep_script`. Unless the program fails, what it has left of the files follows its output,
+as a tar. A file that is not there is left out."""
 _BUILD_SCRIPT = 'cp -R "$0"/. "$1" && cd "$1" && shift && "$@" >&2 && exec tar -cf - .'
 """The shell script that copies a program, builds it, and writes the folder as a tar. Its arguments are the two folders
 and the words of the command."""
@@ -41,6 +40,13 @@ class KeptFiles(Struct, frozen=True, kw_only=True):
 
     names: tuple[str, ...]
     tar: Path
+
+
+def keep_script(names: Sequence[str]) -> str:
+    """Return the shell script that runs a program which keeps files with these names in the folder `$KEEP`. Its
+    arguments are the tar with the files, and the words of the command.
+    """
+    return _KEEP_SCRIPT.format(mark=shlex.quote(STATE_MARK.decode()), names=shlex.join(names))
 
 
 class Boxes(Struct, frozen=True, kw_only=True):
@@ -60,8 +66,7 @@ class Boxes(Struct, frozen=True, kw_only=True):
             box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER)
             return (*box, *self._limits(place), *_with_python(command))
         box = self._box({PROGRAM_FOLDER: folder, STATE_TAR: kept.tar}, PROGRAM_FOLDER, scratch=(STATE_FOLDER,))
-        script = _KEEP_SCRIPT.format(mark=shlex.quote(STATE_MARK.decode()), names=shlex.join(kept.names))
-        words = ("sh", "-c", script, STATE_TAR, *_with_python(command))
+        words = ("sh", "-c", keep_script(kept.names), STATE_TAR, *_with_python(command))
         return (*box, "--setenv", "KEEP", STATE_FOLDER, *self._limits(place), *words)
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:

@@ -7,20 +7,20 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from arena.operator.hosting import CheckVersion
+from arena.operator.hosting import MAX_RECORDS_BYTES, CheckVersion
 from arena.processes.bot_commands import parse_reference_spec, reference_command
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
 from arena.runner.hosted_bot import client_command
 from arena.runner.kept_state import kept_files_of
 from arena.runner.unpack import BuildFailed
-from arena.runner.version_cache import BuiltProgram, VersionCache
+from arena.runner.version_cache import BuiltProgram, DiskFull, VersionCache
 from arena.runs.contestants import Contestant
 from arena.runs.job import MatchJob, MatchReport
 from arena.runs.match_host import TournamentHost
@@ -65,12 +65,34 @@ class CheckOutcome(NamedTuple):
     report: str
 
 
-async def check_version(check: CheckVersion, versions: VersionCache, boxes: Boxes, place: int) -> CheckOutcome:
-    """Check a version. Its program runs as the user at this place."""
+class CheckRecords:
+    """The gzipped records of the matches of a check, by game, as far as there is room for them."""
+
+    def __init__(self) -> None:
+        self.by_game: dict[str, bytes] = {}
+
+    def add(self, game: str, record: bytes) -> None:
+        """Add the record of a match, unless all would have more than `MAX_RECORDS_BYTES`."""
+        if sum(map(len, self.by_game.values())) + len(record) <= MAX_RECORDS_BYTES:
+            self.by_game[game] = record
+
+
+async def check_version(
+    check: CheckVersion,
+    versions: VersionCache,
+    boxes: Boxes,
+    place: int,
+    on_record: Callable[[str, bytes], None] = lambda game, record: None,
+) -> CheckOutcome:
+    """Check a version. Its program runs as the user at this place. `on_record` gets the game and the gzipped record of
+    each match. Raise `DiskFull` if this machine has no room.
+    """
     try:
         program = await versions.get(check.digest, place)
     except BuildFailed as fault:
         return CheckOutcome(False, f"build: failed\n{_printable(str(fault))}")
+    except DiskFull:
+        raise
     except Fault as fault:
         return CheckOutcome(False, f"build: {fault}")
     lines = []
@@ -79,13 +101,20 @@ async def check_version(check: CheckVersion, versions: VersionCache, boxes: Boxe
         lines += _printable(program.build_output).splitlines()
     passed = True
     for game in program.manifest.games:
-        outcome = await _play(check, game, program, boxes, place)
+        outcome = await _play(check, game, program, boxes, place, on_record)
         passed = passed and outcome.passed
         lines.append(outcome.report)
     return CheckOutcome(passed, "\n".join(lines))
 
 
-async def _play(check: CheckVersion, game: str, program: BuiltProgram, boxes: Boxes, place: int) -> CheckOutcome:
+async def _play(
+    check: CheckVersion,
+    game: str,
+    program: BuiltProgram,
+    boxes: Boxes,
+    place: int,
+    on_record: Callable[[str, bytes], None],
+) -> CheckOutcome:
     opponent = OPPONENT if fold_name(check.bot) != OPPONENT else f"{OPPONENT}-2"
     folder = Path(tempfile.mkdtemp(prefix="arena-check-"))
     kept = kept_files_of(program.manifest, folder / _LOGS_FOLDER)
@@ -127,6 +156,7 @@ async def _play(check: CheckVersion, game: str, program: BuiltProgram, boxes: Bo
             await host.close()
         if not isinstance(played, MatchReport):
             return CheckOutcome(False, f"{game}: no match could be played: {played.fault}")
+        on_record(game, await asyncio.to_thread(played.closed.pack_record))
         log = _read_log(folder / _LOGS_FOLDER)
         output = _last_lines(folder / f"{check.bot}.log", check.bot) if log is None else log.text
         return _judge(check.bot, game, played, output, () if log is None else log.faults)

@@ -9,13 +9,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.operator.hosting import RunBot
+from arena.operator.hosting import RunBot, version_label
 from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotProcess, Crash
 from arena.runner.box import Boxes
 from arena.runner.hand_in import folder_of_version
 from arena.runner.kept_state import kept_files_of
 from arena.runner.version_cache import BuiltProgram
+from machine.event_loop import run_until_first
 from protocol import bot_launch
 from protocol.errors import ArenaFault
 
@@ -23,6 +24,8 @@ MATCHES_PER_GAME = 10
 """Number of matches after which a bot with several games seeks matches of the next one."""
 MAX_LOG_BYTES = 1024 * 1024
 """Maximum bytes of a hosted bot's log. Then a new log begins, and the previous one is kept."""
+FINISHED_REASON = "it has finished its matches"
+"""The reason why a bot ended that was asked to finish."""
 RECONNECT_TIMEOUT_S = 60
 """Seconds for which a hosted bot tries to reconnect before it ends, and is given a new ticket."""
 
@@ -32,23 +35,30 @@ def client_command(program: Sequence[str], *options: str) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "bots", "pipe", "--fresh", *options, "--", *program)
 
 
-async def run_hosted_bot(run: RunBot, program: BuiltProgram, boxes: Boxes, place: int, url: str, logs: Path) -> str:
-    """Run a hosted bot until it ends by itself, and return why it did. It has no more matches if this is cancelled."""
-    games, folder = program.manifest.games, folder_of_version(logs.parent, run.bot, run.number)
+async def run_hosted_bot(
+    run: RunBot, program: BuiltProgram, boxes: Boxes, place: int, url: str, logs: Path, finish: asyncio.Event
+) -> str:
+    """Run a hosted bot until it ends, and return why it did. Once `finish` is set, it ends when its matches under way
+    are over. If this is cancelled, it leaves them.
+    """
+    games = run.games or program.manifest.games
+    folder = folder_of_version(logs.parent, run.bot, run.number)
     kept = kept_files_of(program.manifest, folder)
     for game in itertools.cycle(games):
-        options = ["--game", game, "--version", f"v{run.number}"]
+        options = ["--game", game, "--version", version_label(run.number), "--finish-on-sigterm"]
         options += ["--match-logs", str(folder), *(["--keep-state"] if kept else [])]
         if len(games) > 1:
             options += ["--matches", str(MATCHES_PER_GAME)]
         command = client_command(boxes.program_command(program.folder, program.manifest.command, place, kept), *options)
-        crash = await _run_client(run, command, url, logs)
+        crash = await _run_client(run, command, url, logs, finish)
         if crash.code:
             return crash.why
+        if finish.is_set():
+            return FINISHED_REASON
     raise AssertionError("games never end")
 
 
-async def _run_client(run: RunBot, command: tuple[str, ...], url: str, logs: Path) -> Crash:
+async def _run_client(run: RunBot, command: tuple[str, ...], url: str, logs: Path, finish: asyncio.Event) -> Crash:
     environment = {
         **allowed_environment(os.environ),
         bot_launch.URL_VARIABLE: url,
@@ -56,11 +66,15 @@ async def _run_client(run: RunBot, command: tuple[str, ...], url: str, logs: Pat
         bot_launch.BOT_VARIABLE: run.bot,
         bot_launch.RECONNECT_TIMEOUT_VARIABLE: str(RECONNECT_TIMEOUT_S),
     }
-    spec = LaunchSpec(command=command, environment=environment, token=run.ticket, largest_log=MAX_LOG_BYTES)
+    spec = LaunchSpec(
+        command=command, environment=environment, token=run.ticket, largest_log=MAX_LOG_BYTES, holds_sigterm=True
+    )
     ended: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
     process = BotProcess(run.bot, spec, logs / f"{run.bot}.log", lambda _, crash: ended.set_result(crash))
     try:
         await process.start()
+        await run_until_first(finish.wait(), asyncio.wait((ended,)))
+        process.terminate()
         return await ended
     except ArenaFault as fault:
         return Crash(run.bot, str(fault), 1, "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -59,6 +60,8 @@ class KeptStates:
         self._shared: dict[Path, _Shared] = {}
         for tar in folder.glob(f"{FOLDER_NAME}/*/{STATE_FILE}"):
             tar.unlink(missing_ok=True)
+        for left in folder.glob(f"{FOLDER_NAME}/*/keep.*"):  # by a program that was killed, without a box
+            shutil.rmtree(left, ignore_errors=True)
 
     async def fetch(self, run: RunBot, manifest: Manifest) -> None:
         """Have the files that a version of a bot keeps in its tar. Raise `Fault` if that fails."""

@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from arena.operator.client import NoServer, NoServerAnswer, OperatorConnection, connect_to_url
+from arena.operator.client import NoServer, NoServerAnswer, OperatorConnection, OperatorTimeouts, connect_to_url
 from arena.operator.hosting import (
+    MAX_PART_BYTES,
     CheckVersion,
     EndBot,
+    FinishMatches,
     Joined,
     JoinFleet,
+    LeaveFleet,
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
@@ -23,40 +28,61 @@ from arena.operator.hosting import (
     SubmissionPart,
 )
 from arena.runner.box import Boxes
-from arena.runner.check import check_version
+from arena.runner.check import CheckRecords, check_version
 from arena.runner.hand_in import HAND_IN_INTERVAL_S, hand_in_logs
 from arena.runner.hosted_bot import run_hosted_bot
 from arena.runner.kept_state import KeptStates
-from arena.runner.version_cache import VersionCache
+from arena.runner.load import report_load
+from arena.runner.version_cache import DiskFull, VersionCache, is_disk_full
 from machine.backoff import Backoff
-from machine.event_loop import background_task
+from machine.event_loop import background_task, wait_within
+from machine.timeouts import scale_timeouts
 from protocol.errors import Fault
 from protocol.names import fold_name
 
 ORIGIN = "runner"
 """The origin of a runner's requests."""
-FIRST_RECONNECT_DELAY_S, MAX_RECONNECT_DELAY_S = 0.5, 5.0
-"""Delays before a runner connects again to an arena that is away: the first, which doubles up to the maximum."""
+FIRST_RECONNECT_DELAY_S, MAX_RECONNECT_DELAY_S = 0.5, 2.0
+"""Delays before a runner connects again to an arena that is away: the first, which doubles up to the maximum. Matches
+wait for 30 s after a restart of the arena.
+"""
+TIMEOUTS = OperatorTimeouts(ping_interval_s=2.0, pong_timeout_s=6.0)
+"""The time limits of a runner's connection: as soon as the arena gives its bots to others, it knows that it is cut
+off.
+"""
+MIN_PART_BYTES = 32 * 1024
+"""Bytes of the first part of a submission, and of each part on a slow link: 10 KB/s are enough for signs of life."""
+PART_TIME_S = 1.0
+"""Seconds that a part of a submission should take at most."""
 
 log = logging.getLogger("arena.runner")
 
 
-async def run(url: str, token: str, slots: int, boxes: Boxes, folder: Path, client_url: str) -> None:
-    """Run bots until cancelled. Their clients connect to `client_url`. While the arena is away, no bot runs.
+async def run(
+    url: str, token: str, slots: int, boxes: Boxes, folder: Path, client_url: str, leave: asyncio.Event
+) -> None:
+    """Run bots. Their clients connect to `client_url`. While the arena is away, no bot runs.
 
-    `boxes` has a user for each slot, and one more for checks. Raise `TokenRefused` if the arena refuses the token.
+    Once `leave` is set, return when the bots have finished their matches under way and the checks have ended, or the
+    connection has. `boxes` has a user for each slot, and one more for checks. Raise `TokenRefused` if the arena refuses
+    the token.
     """
     backoff = Backoff(FIRST_RECONNECT_DELAY_S, MAX_RECONNECT_DELAY_S)
-    while True:
+    while not leave.is_set():
         try:
-            async with connect_to_url(url, token, ORIGIN) as connection:
+            async with connect_to_url(url, token, ORIGIN, scale_timeouts(TIMEOUTS)) as connection:
                 backoff.reset()
-                async with _serve(connection, slots, boxes, folder, client_url) as session:
-                    await connection.ask(JoinFleet(slots=slots), dict, RunnerEvent, session.receive)  # type: ignore[arg-type]
+                async with (
+                    _serve(connection, slots, boxes, folder, client_url) as session,
+                    background_task(report_load(connection, session.wait_for_number)),
+                ):
+                    await session.work(leave)
         except (NoServer, NoServerAnswer) as fault:
+            if leave.is_set():
+                return
             wait = backoff.next_delay()
             log.warning("%s; trying again in %g s", fault, wait)
-            await asyncio.sleep(wait)
+            await wait_within(leave.wait(), wait)
 
 
 @asynccontextmanager
@@ -82,34 +108,71 @@ class RunnerSession:
         self._folder = folder
         self._logs = folder / "logs"
         self._states = KeptStates(folder, connection.ask)
+        self._handing_in = asyncio.Lock()
         self._versions = VersionCache(folder / "versions", boxes, self._read_version)
         self._runner = 0
+        self._has_joined = asyncio.Event()
+        self._slots = slots
         self._free_places = asyncio.Queue[int]()
-        """The places of the users that no bot runs as. The user of checks has the last place."""
-        for place in range(slots):
+        """The places of the users that no bot runs as, and no check: one more than there are slots."""
+        for place in range(slots + 1):
             self._free_places.put_nowait(place)
-        self._check_place = slots
-        self._bots: dict[str, asyncio.Task[None]] = {}
+        self._bots: dict[str, _Bot] = {}
         """The bots that run, by folded name."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._fetching = asyncio.Lock()
+
+    async def work(self, leave: asyncio.Event) -> None:
+        """Do what the arena says, until the connection ends, which raises `NoServerAnswer`, or until all is finished
+        after `leave` was set.
+        """
+        join = JoinFleet(slots=self._slots, host=socket.gethostname())
+        joined = self._connection.ask(join, dict, RunnerEvent, self.receive)  # type: ignore[arg-type]
+        following, leaving = asyncio.create_task(joined), asyncio.create_task(self._finish(leave))
+        try:
+            await asyncio.wait((following, leaving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (following, leaving):
+                task.cancel()
+            await asyncio.wait((following, leaving))
+        for task in (following, leaving):
+            if not task.cancelled():
+                task.result()
+
+    async def wait_for_number(self) -> int:
+        """Return the number of this runner, once the arena has given it one."""
+        await self._has_joined.wait()
+        return self._runner
+
+    async def _finish(self, leave: asyncio.Event) -> None:
+        await leave.wait()
+        log.info("the bots finish their matches; another signal ends them at once")
+        await self._connection.ask(LeaveFleet(runner=self._runner), object)
+        while self._tasks:
+            await asyncio.wait(self._tasks)
 
     def receive(self, event: RunnerEvent) -> None:
         """Do what an event says."""
         if isinstance(event, Joined):
             self._runner = event.runner
             log.info("runner %d is ready", event.runner)
+            self._has_joined.set()
         elif isinstance(event, RunBot):
-            self._start(self._run_bot(event, self._bots.get(fold_name(event.bot))), fold_name(event.bot))
+            self._start_bot(event)
+        elif isinstance(event, FinishMatches):
+            if bot := self._bots.get(fold_name(event.bot)):
+                bot.finish.set()
         elif isinstance(event, EndBot):
-            if task := self._bots.get(fold_name(event.bot)):
-                task.cancel()
+            if bot := self._bots.get(fold_name(event.bot)):
+                bot.task.cancel()
         elif isinstance(event, CheckVersion):
             self._start(self._check(event))
 
     async def hand_in(self) -> None:
         """Hand in the logs and files that clients have left. Raise `NoServerAnswer` if the connection has ended."""
-        await hand_in_logs(self._folder, self._connection.ask)
-        await self._states.hand_in()
+        async with self._handing_in:
+            await hand_in_logs(self._folder, self._connection.ask)
+            await self._states.hand_in()
 
     async def keep_handing_in(self) -> None:
         """Hand in what clients leave, again and again, until cancelled or until the connection has ended."""
@@ -128,54 +191,99 @@ class RunnerSession:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _start(self, work: object, bot: str | None = None) -> None:
-        task: asyncio.Task[None] = asyncio.create_task(work)  # type: ignore[arg-type]
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        if bot is not None:
-            self._bots[bot] = task
-            task.add_done_callback(lambda task: self._bots.pop(bot) if self._bots.get(bot) is task else None)
+        return task
 
-    async def _run_bot(self, run: RunBot, before: asyncio.Task[None] | None) -> None:
+    def _start_bot(self, run: RunBot) -> None:
+        key, finish = fold_name(run.bot), asyncio.Event()
+        before = self._bots.get(key)
+        bot = self._bots[key] = _Bot(self._start(self._run_bot(run, finish, before)), finish)
+        bot.task.add_done_callback(lambda _: self._bots.pop(key) if self._bots.get(key) is bot else None)
+
+    async def _run_bot(self, run: RunBot, finish: asyncio.Event, before: _Bot | None) -> None:
         """Run a bot, after an earlier version of it has ended, and another bot if this takes its place."""
         if before is not None:
-            await asyncio.wait((before,))
+            await asyncio.wait((before.task,))
         place = await self._free_places.get()
+        runner_failed = False
         try:
             with self._versions.using(run.digest):
                 log.info("runs %s, version %d", run.bot, run.number)
                 program = await self._versions.get(run.digest, place)
                 await self._states.fetch(run, program.manifest)
-                why = await run_hosted_bot(run, program, self._boxes, place, self._client_url, self._logs)
+                why = await run_hosted_bot(run, program, self._boxes, place, self._client_url, self._logs, finish)
+        except DiskFull as fault:
+            why, runner_failed = str(fault), True
         except Fault as fault:
             why = str(fault)
         except Exception as exc:
             log.exception("%s can't be run", run.bot)
-            why = repr(exc)
+            why, runner_failed = repr(exc), is_disk_full(exc)
         finally:
             self._free_places.put_nowait(place)
         log.info("%s ended: %s", run.bot, why)
+        told = ReportBotEnded(runner=self._runner, bot=run.bot, why=why, runner_failed=runner_failed)
         with contextlib.suppress(Fault):
-            await self._connection.ask(ReportBotEnded(runner=self._runner, bot=run.bot, why=why), object)
+            await self.hand_in()  # before another runner starts it with the files that it has kept
+            await self._connection.ask(told, object)
 
     async def _check(self, check: CheckVersion) -> None:
+        place = await self._free_places.get()
+        runner_failed = False
         log.info("checks %s, version %d", check.bot, check.number)
+        records = CheckRecords()
         try:
             with self._versions.using(check.digest):
-                passed, report = await check_version(check, self._versions, self._boxes, self._check_place)
+                passed, report = await check_version(check, self._versions, self._boxes, place, records.add)
+        except DiskFull as fault:
+            passed, report, runner_failed = False, str(fault), True
         except Exception as exc:
             log.exception("the check of %s, version %d failed", check.bot, check.number)
-            passed, report = False, f"the check could not be made: {exc!r}"
-        log.info("checked %s, version %d: %s", check.bot, check.number, "passed" if passed else "failed")
-        told = ReportCheck(runner=self._runner, version=check.version, passed=passed, report=report)
+            passed, report, runner_failed = False, f"the check could not be made: {exc!r}", is_disk_full(exc)
+        finally:
+            self._free_places.put_nowait(place)
+        how = "passed" if passed else f"could not be made: {report}" if runner_failed else "failed"
+        log.info("checked %s, version %d: %s", check.bot, check.number, how)
+        told = ReportCheck(
+            runner=self._runner,
+            version=check.version,
+            passed=passed,
+            report=report,
+            runner_failed=runner_failed,
+            records=records.by_game,
+        )
         with contextlib.suppress(Fault):
             await self._connection.ask(told, object)
 
     async def _read_version(self, digest: str) -> bytes:
-        """Fetch a submission from the arena, part by part."""
-        found = bytearray()
-        while True:
-            part = await self._connection.ask(ReadVersion(digest=digest, offset=len(found)), SubmissionPart)
-            if not part.data:
-                return bytes(found)
-            found += part.data
+        """Fetch a submission from the arena, part by part. Only one is fetched at a time, so that a slow link is never
+        busy with more than one part, behind which the signs of life of the runner would wait.
+        """
+        found, size = bytearray(), MIN_PART_BYTES
+        clock = asyncio.get_running_loop().time
+        async with self._fetching:
+            while True:
+                began = clock()
+                request = ReadVersion(digest=digest, offset=len(found), max_bytes=size)
+                part = await self._connection.ask(request, SubmissionPart)
+                if not part.data:
+                    return bytes(found)
+                found += part.data
+                size = next_part_bytes(size, clock() - began)
+
+
+def next_part_bytes(size: int, took_s: float) -> int:
+    """Return the maximum bytes of the next part, after one of `size` bytes took `took_s` seconds."""
+    if took_s < PART_TIME_S / 4:
+        return min(2 * size, MAX_PART_BYTES)
+    return max(size // 2, MIN_PART_BYTES) if took_s > PART_TIME_S else size
+
+
+class _Bot(NamedTuple):
+    """A bot that runs, and the event that asks it to finish."""
+
+    task: asyncio.Task[None]
+    finish: asyncio.Event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import tarfile
 from collections.abc import Mapping
@@ -14,6 +15,10 @@ MAX_BUILT_BYTES = 64 * 1024 * 1024
 """Maximum bytes of the tar of a built program, with its sources, and of the files in it."""
 MAX_BUILT_FILES = 5000
 """Maximum number of files, folders and other members of the tar of a built program."""
+DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
+"""The errors of a disk, or of the part of it that this user may fill, that is full."""
+DISK_FULL_EXIT_CODE = 3
+"""The exit code of the process if the disk is full."""
 MAX_PATH_DEPTH = 32
 """Maximum number of names in the path of a file of a built program."""
 
@@ -31,6 +36,8 @@ def main() -> None:
     except MemoryError:
         sys.exit("the built program takes too much to unpack: build less")
     except OSError as exc:
+        if exc.errno in DISK_FULL_ERRORS:
+            sys.exit(DISK_FULL_EXIT_CODE)
         sys.exit(f"the built program can't be stored: {exc.strerror}")
 
 

@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import sys
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -14,10 +15,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from arena.hosting.limits import CACHE_DAYS, KIB, MAX_LIMITS
 from arena.hosting.manifest import Manifest
-from arena.hosting.submission import KIB, SubmissionLimits, read_submission
+from arena.hosting.submission import read_submission
 from arena.runner.box import Boxes
-from arena.runner.unpack import MAX_BUILT_BYTES, BuildFailed, write_files
+from arena.runner.unpack import DISK_FULL_ERRORS, DISK_FULL_EXIT_CODE, MAX_BUILT_BYTES, BuildFailed, write_files
 from machine.subprocesses import describe_exit
 from protocol.errors import ArenaFault, os_errors_as
 from protocol.games import game_names
@@ -30,10 +32,20 @@ MAX_BUILD_OUTPUT_BYTES = 8 * KIB
 """Maximum bytes of a build's output that are kept: the end."""
 MAX_VERSIONS = 300
 """Maximum number of versions in the cache. The ones that were used longest ago go first."""
+DAY_S = 86_400
+"""Seconds of a day."""
+MIN_FREE_BYTES = 256 * KIB * KIB
+"""Free bytes of the runner's disk below which nothing new is run or checked: a version may be built twice over."""
 READ_CHUNK_BYTES = 64 * KIB
 """The number of bytes of a build's output that are read at a time."""
+_PART_SUFFIX = ".part"
+"""The end of the name of the folder in which a version is made."""
 _INFO_FILE, _PROGRAM_FOLDER = "program.json", "program"
 """The file about a cached version, and the folder of the program, in the folder that is named after the digest."""
+
+
+class DiskFull(ArenaFault):
+    """Raised if the disk of the runner has no room, which is no fault of a bot's or a version's."""
 
 
 class BuiltProgram(Struct, frozen=True, kw_only=True):
@@ -61,6 +73,7 @@ class VersionCache:
         """The number of bots and checks that use a version, by its digest."""
         with os_errors_as(ArenaFault, f"the folder of the runner {folder} can't be made"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._make_room()
 
     @contextlib.contextmanager
     def using(self, digest: str) -> Iterator[None]:
@@ -71,12 +84,28 @@ class VersionCache:
         finally:
             self._users[digest] -= 1
 
+    def check_room(self) -> None:
+        """Remove unused versions while the disk is full, longest unused first. Raise `DiskFull` if that is
+        not enough.
+        """
+        with os_errors_as(ArenaFault, f"the folder of the runner {self._folder} can't be read"):
+            unused = [path for path in self._oldest_first() if not self._is_used(path)]
+            while (free := shutil.disk_usage(self._folder).free) < MIN_FREE_BYTES:
+                if not unused:
+                    raise DiskFull(
+                        f"the disk of {self._folder} is full: {free // (KIB * KIB)} MiB are free, "
+                        f"{MIN_FREE_BYTES // (KIB * KIB)} MiB are needed"
+                    )
+                shutil.rmtree(unused.pop(0), ignore_errors=True)
+
     async def get(self, digest: str, place: int) -> BuiltProgram:
         """Return the program with this digest, which is fetched and built if it is not here. It is built as the user at
         this place.
 
-        Raise `BuildFailed` if it can't be built, `ArenaFault` if it can't be fetched or stored.
+        Raise `BuildFailed` if it can't be built, `DiskFull` if there is no room, `ArenaFault` if it can't be fetched or
+        stored.
         """
+        self.check_room()
         async with self._locks.setdefault(digest, asyncio.Lock()):
             at = self._folder / digest
             with contextlib.suppress(OSError, msgspec.MsgspecError):
@@ -87,12 +116,12 @@ class VersionCache:
 
     async def _make(self, digest: str, place: int) -> BuiltProgram:
         data = await self._read(digest)
-        submission = await asyncio.to_thread(read_submission, data, game_names(), SubmissionLimits().repacked())
+        submission = await asyncio.to_thread(read_submission, data, game_names(), MAX_LIMITS)
         if submission.digest != digest:
             raise ArenaFault("the arena sent another submission than the one that was asked for")
-        part, at = self._folder / f"{digest}.part", self._folder / digest
+        part, at = self._folder / f"{digest}{_PART_SUFFIX}", self._folder / digest
         output = ""
-        with os_errors_as(ArenaFault, f"the folder of the runner {self._folder} can't be written"):
+        with _write_errors_of(self._folder):
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir()
             try:
@@ -141,10 +170,35 @@ class VersionCache:
         return built, output
 
     def _make_room(self) -> None:
-        kept = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in kept[MAX_VERSIONS:]:
-            if not self._users[path.name]:
+        """Remove the versions beyond `MAX_VERSIONS`, and those that nothing has used for `CACHE_DAYS`."""
+        oldest_first, since = self._oldest_first(), time.time() - CACHE_DAYS * DAY_S
+        unused = [path for path in oldest_first if path.stat().st_mtime < since]
+        for path in {*oldest_first[:-MAX_VERSIONS], *unused}:
+            if not self._is_used(path):
                 shutil.rmtree(path, ignore_errors=True)
+
+    def _is_used(self, path: Path) -> bool:
+        return self._users[path.name.removesuffix(_PART_SUFFIX)] > 0
+
+    def _oldest_first(self) -> list[Path]:
+        return sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime)
+
+
+def is_disk_full(exc: Exception) -> bool:
+    """Return whether an error of the system says that a disk is full."""
+    return isinstance(exc, OSError) and exc.errno in DISK_FULL_ERRORS
+
+
+@contextlib.contextmanager
+def _write_errors_of(folder: Path) -> Iterator[None]:
+    """Raise `DiskFull` for an error of writing that says so, and `ArenaFault` for another."""
+    with os_errors_as(ArenaFault, f"the folder of the runner {folder} can't be written"):
+        try:
+            yield
+        except OSError as exc:
+            if is_disk_full(exc):
+                raise DiskFull(f"the disk of {folder} is full: {exc.strerror}") from exc
+            raise
 
 
 async def _unpack(built: bytes, folder: Path) -> None:
@@ -156,6 +210,8 @@ async def _unpack(built: bytes, folder: Path) -> None:
         stderr=asyncio.subprocess.PIPE,
     )
     _, said = await process.communicate(built)
+    if process.returncode == DISK_FULL_EXIT_CODE:
+        raise DiskFull(f"the disk of {folder} is full")
     if process.returncode:
         last = said.decode(errors="replace").strip().rpartition("\n")[2]
         raise BuildFailed(last if process.returncode == 1 else "the built program takes too much to unpack: build less")

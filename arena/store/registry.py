@@ -96,8 +96,9 @@ _DELETE_PROGRAMS = (
     "DELETE FROM bot_versions WHERE bot = :bot",
     "DELETE FROM bot_logs WHERE bot = :bot",
     "DELETE FROM bot_states WHERE bot = :bot",
+    "DELETE FROM paused_bots WHERE bot = :bot",
 )
-"""The statements that delete the programs of a hosted bot, what they wrote, and what they kept."""
+"""The statements that delete the programs of a hosted bot, what they wrote and kept, and its pause."""
 _DELETE_FAILURES = """DELETE FROM failures WHERE EXISTS (
     SELECT 1 FROM seats WHERE seats.match = failures.match AND seats.seat = failures.seat AND seats.bot = :bot
 )"""

@@ -30,7 +30,7 @@ APPLICATION_ID = 0x626F7461
 """The application id ("bota") in the header of an arena's SQLite file."""
 SCHEMA_MARK = "Bot Arena"
 """The comment that marks the schemas of an arena on PostgreSQL."""
-SCHEMA_REVISIONS = ("0001", "0002", "0003", "0006", "0007")
+SCHEMA_REVISIONS = ("0001", "0002", "0003", "0004", "0006", "0007")
 """The revisions of the schema, oldest first. Each but the first has a migration that leads to it."""
 
 metadata = MetaData()
@@ -357,6 +357,11 @@ bot_versions = Table(
     Column("state", _short_text(8), nullable=False, comment="waiting, checking, passed or failed"),
     Column("report", ByteOrderedText, nullable=False, comment="of the check; empty before its end"),
     Column("active_since", _short_text(32), comment="null: it never was; the latest of a bot is the one that plays"),
+    Column("check_records", LargeBinary, comment="JSON: the record of the check's match by game, gzip in base64"),
+    Column("source_file", ByteOrderedText, comment="its name, if the version was handed in as one source file"),
+    Column("source_digest", _short_text(64), comment="of one source file without its name, SHA-256"),
+    Column("chosen_games", ByteOrderedText, comment="JSON: those that it plays; null: all of the manifest"),
+    Column("published", Boolean, nullable=False, server_default=false(), comment="everybody may read the source"),
     UniqueConstraint("bot", "number", name="one_version_a_number"),
     UniqueConstraint("bot", "digest", name="one_version_a_digest"),
     Index("bot_versions_by_digest", "digest"),
@@ -387,6 +392,13 @@ bot_states = Table(
     Column("written", _short_text(32), nullable=False),
     Column("content", LargeBinary, nullable=False, comment="the files that the program keeps, tar"),
     UniqueConstraint("bot", "number", name="one_state_a_version"),
+)
+
+paused_bots = Table(
+    "paused_bots",
+    metadata,
+    Column("bot", ForeignKey("bots.id"), primary_key=True, comment="a hosted bot that does not run now"),
+    Column("since", _short_text(32), nullable=False),
 )
 
 # The tables below summarize the results; arena/store/summaries.py derives them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
@@ -255,7 +256,7 @@ def _submissions(site: Site) -> tuple[Callable[[Scope], bool], Sequence[Route]]:
         return lambda scope: False, ()
     from arena.web.submissions import Submissions, can_have_submission  # most sites don't need it
 
-    return can_have_submission, Submissions().routes
+    return partial(can_have_submission, site.hosting.limits), Submissions().routes
 
 
 def _error_response(request: Request, exc: Exception) -> Response:

@@ -29,6 +29,7 @@ ENTRY_MODULES = (
     "bots",
     "bots.client.run",
     "bots.playing.versions",
+    "bots.submission",
     "machine.game_discovery",
     *sorted({game_class(name).__module__ for name in builtin_game_names()}),
 )

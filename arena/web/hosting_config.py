@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from arena.hosting.limits import SubmissionLimits
+
 
 class HostingConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The place where the pages pass submissions on: the operator's socket, and the operator's token.
@@ -13,6 +15,7 @@ class HostingConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     url: str
     token: str
+    limits: SubmissionLimits = msgspec.field(default_factory=SubmissionLimits)
 
     def __repr__(self) -> str:
         return f"HostingConfig(url={self.url!r})"

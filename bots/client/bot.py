@@ -119,6 +119,8 @@ class Bot(ABC):
     """The default number of matches to play. With None, the bot plays until it is stopped."""
     person: bool = False
     """True if a person chooses the moves. Its matches then count on the ladder of people."""
+    seeks_when_done: bool = False
+    """True if the bot's next match is sought only after `ended` has returned, which makes the bot ready for it."""
     settings: ClassVar[Mapping[str, str]] = {}
     """The arguments of `__init__` that `arena-bot run --set key=value` may pass, as strings. Each has an explanation.
     """

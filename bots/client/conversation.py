@@ -108,6 +108,8 @@ class Conversation(ClientProtocol):
         self._failed_in_a_row = 0
         self._failing = False
         """True if the program failed in too many matches in a row, so that no more matches are played."""
+        self._is_finishing = False
+        """True once the bot was asked to stop after its matches under way."""
         self._last_details = ""
         """The last traceback that was reported to the author."""
         self._presets: dict[str, list[str]] = {}
@@ -146,6 +148,11 @@ class Conversation(ClientProtocol):
         if seat.is_done and self._finishing.pop(match, None) is not None:
             effects += self._seek_or_stop()
         return effects
+
+    def finish(self) -> list[Effect]:
+        """Seek no more matches, and stop once those under way are over. Which these are, a `welcome` says."""
+        self._is_finishing = True
+        return self._seek_or_stop()
 
     def retry_seek(self, game: str) -> list[Effect]:
         """Seek matches of the game again. Called when its `ScheduleSeek` is due."""
@@ -313,9 +320,13 @@ class Conversation(ClientProtocol):
         playing = len(self._seats) + len(self.awaited)
         under_way = playing + len(self._seeks)
         room = self._slots - under_way + len(self._unreachable_matches & self._seats.keys())
+        if self._bot.seeks_when_done:
+            room -= len(self._finishing)
         all_told = not under_way and not (self._waits_for_end and self._finishing)
         if self._failing:
             return [Stop(1)] if all_told else self._withdraw_seeks()
+        if self._is_finishing:
+            return [Stop(0)] if all_told else self._withdraw_seeks()
         if self._settings.matches is not None:
             left = self._settings.matches - self.played
             if left <= 0 and all_told:

@@ -18,6 +18,9 @@ def read_command_line(bot: Bot, args: Sequence[str] | None) -> PartialSettings:
     """Return the settings of the command line. Raise `UsageFault` if it is wrong, `SystemExit` (0) after `--help`."""
     parser = OptionParser(description=f"Play {bot.name} in a bot arena.", allow_abbrev=False)
     add_options(parser)
+    parser.add_argument(
+        "--submit", action="store_true", default=None, help="hand this program in: the arena checks and runs it"
+    )
     return read_options(parser.parse_args(args))
 
 

@@ -17,6 +17,7 @@ from typing import Any, Unpack
 from bots import mistakes
 from bots.client.bot import Bot
 from bots.client.conversation import Conversation, ScheduleSeek, WarmUp
+from bots.client.finish_signal import FinishSignal
 from bots.client.loading import hand_over, refuse
 from bots.client.settings import PartialSettings, Settings, check_name, merge_settings, read_environment, read_token
 from bots.client.still_running import SlowChoiceReporter
@@ -75,9 +76,15 @@ def _find_bot_error(given: Any) -> str:
     return ""
 
 
-def play(bot: Bot, command_line_settings: PartialSettings, code_settings: PartialSettings) -> None:
-    """Do the work of `run` with the settings from the command line and those that the code passes. Raise `Fault` if the
-    bot cannot play, and `SystemExit` if the exit code is not 0.
+def play(
+    bot: Bot,
+    command_line_settings: PartialSettings,
+    code_settings: PartialSettings,
+    finish_signal: FinishSignal | None = None,
+) -> None:
+    """Do the work of `run` with the settings from the command line and those that the code passes. After a
+    `finish_signal`, the bot ends once its matches under way are over. Raise `Fault` if the bot cannot play, and
+    `SystemExit` if the exit code is not 0.
     """
     standard_streams.tolerate_lost_output()  # a broken pipe of the output must not end a match
     settings = merge_settings(
@@ -93,6 +100,9 @@ def play(bot: Bot, command_line_settings: PartialSettings, code_settings: Partia
     if settings.against is not None:
         _compare_versions(bot, settings)
         return
+    if settings.submit:
+        _submit(bot, settings)
+        return
     settings = for_people(settings) if bot.person else settings
     game = None if settings.game is None else _check_game(bot, settings.game, settings.config)
     token = settings.token or _find_token(settings, bot.name)
@@ -101,6 +111,8 @@ def play(bot: Bot, command_line_settings: PartialSettings, code_settings: Partia
         if not settings.open:
             warm_up(bot, game)
         with asyncio.Runner(loop_factory=event_loop.new_event_loop) as runner:
+            if finish_signal is not None:
+                finish_signal.watch(runner.get_loop(), client.finish)
             exit_code = runner.run(client.play())
     except KeyboardInterrupt:
         exit_code = INTERRUPTED_EXIT_CODE
@@ -111,6 +123,11 @@ def _compare_versions(bot: Bot, settings: Settings) -> None:
     """Let the bot play another version of it. The module for this is imported only here: it needs the referee."""
     versions = import_module("bots.playing.versions")
     versions.compare_versions(bot, settings)
+
+
+def _submit(bot: Bot, settings: Settings) -> None:
+    """Hand the bot's program in. The module for this is imported only here: a bot that connects needs no HTTP."""
+    import_module("bots.submission").submit_program(bot, settings)
 
 
 def for_people(settings: Settings) -> Settings:
@@ -161,6 +178,10 @@ class Client(ClientBase):
         """True if a check of running work is scheduled."""
         nodes = NodeRouter(self._conversation, single_node=settings.single_node, hosts=settings.hosts)
         super().__init__(nodes, timeouts, clock)
+
+    def finish(self) -> None:
+        """Seek no more matches, and stop once those under way are over. Call this in the event loop."""
+        self._run_step(self._conversation.finish)
 
     def exit(self, code: int) -> None:
         """End the process if the code is not 0, or if a thread still thinks, which would block the exit. Report each

@@ -50,6 +50,7 @@ class PartialSettings(TypedDict, total=False):
     rated: bool | None
     opponent: str | None
     against: str | None
+    submit: bool | None
     open: bool | None
     min_move_time: float | None
     patience: float | None
@@ -77,6 +78,8 @@ class Settings:
     opponent: str | None = None
     against: str | None = None
     """The file of another version of the bot, to play against on this machine, without an arena."""
+    submit: bool = False
+    """True to hand the program in at the arena, which checks and runs it, instead of playing."""
     open: bool = False
     """True to take any match of `game` or, without a game, any match of all games that the bot plays."""
     min_move_time: float = 0.0

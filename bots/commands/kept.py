@@ -12,7 +12,7 @@ from msgspec import Struct
 from bots.agents.page import PageError
 from bots.client.settings import DEFAULT_URL
 from bots.commands.logs import client_of_owner
-from bots.commands.submit import explaining_absence
+from bots.submission import explaining_absence
 from machine.atomic_write import replacing_file
 from machine.terminal import say
 from protocol import bot_launch

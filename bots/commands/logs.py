@@ -12,7 +12,7 @@ from msgspec import Struct
 from bots.agents.page import PageClient, PageError, check_page
 from bots.client.settings import DEFAULT_URL, check_name, check_url, read_token
 from bots.client.tokens import default_path, find_token
-from bots.commands.submit import explaining_absence
+from bots.submission import explaining_absence
 from machine.terminal import say
 from protocol import bot_launch
 from protocol.display import escape_unprintable

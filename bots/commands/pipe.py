@@ -29,6 +29,7 @@ from typing import Any
 import msgspec
 
 from bots.client.bot import Bot, Choice, GiveUp, ProgramFailed, Turn
+from bots.client.finish_signal import FinishSignal
 from bots.client.options import OptionParser, add_options, read_options
 from bots.client.run import play
 from bots.client.settings import PartialSettings
@@ -92,6 +93,9 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
         "started anew for each match",
     )
     parser.add_argument("--keep-state", action="store_true", help=argparse.SUPPRESS)  # for runners
+    parser.add_argument(
+        "--finish-on-sigterm", action="store_true", help="on SIGTERM, end when the matches under way are over"
+    )
     own, program = split_arguments(args)
     read = parser.parse_args(own)
     if not program:
@@ -108,9 +112,10 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
         keeps_state=read.keep_state and folder is not None,
     )
     options = read_options(read)
+    signal_ = FinishSignal() if read.finish_on_sigterm else None
     bot.start()
     try:
-        play(bot, options, PartialSettings())
+        play(bot, options, PartialSettings(), signal_)
     finally:
         bot.close()
 
@@ -439,6 +444,7 @@ class PipedBot(Bot):
         self._keeps_state = keeps_state
         self._state_lock = threading.Lock() if keeps_state else contextlib.nullcontext()
         """The lock held from the end of a match until the next program has started with the files that were kept."""
+        self.seeks_when_done = self._fresh
         self._environment = {key: value for key, value in os.environ.items() if key not in _PRIVATE_VARIABLES}
         self._lock = threading.Lock()
         self._idle: list[PipedProgram] = []

@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import time
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
-from msgspec import Struct
 
-from bots.agents.page import PageClient, PageError, check_page
+from bots.agents.page import check_page
 from bots.client.settings import DEFAULT_URL, check_name, check_url, read_token
-from bots.client.tokens import default_path, find_or_make_token
-from machine.client.connecting import connect
-from machine.client.timeouts import ClientTimeouts
-from machine.terminal import say
-from machine.timeouts import scale_timeouts
+from bots.commands.hosted_versions import read_versions, show_report, show_versions
+from bots.submission import BotSubmissions, hand_in_and_follow
 from protocol import bot_launch
-from protocol.codec import MSGPACK
-from protocol.display import escape_unprintable
-from protocol.errors import Fault, UsageFault, os_errors_as
-from protocol.messages import Error, Hello, Welcome
-from protocol.submissions import MAX_SUBMISSION_BYTES
+from protocol.errors import UsageFault, os_errors_as
 
-POLL_INTERVAL_S = 1.0
-"""Seconds between two questions how a check goes."""
-CHECK_TIMEOUT_S = 3600.0
-"""Seconds for which `--wait` follows a check."""
-OPEN_STATES = ("waiting", "checking")
-"""The states of a version whose check has not ended."""
 IGNORED_NAMES = frozenset({"__pycache__", "node_modules", ".git", ".venv", ".DS_Store"})
 """The names of files and folders that are left out of a folder that is handed in."""
-
-
-class _Version(Struct, frozen=True, kw_only=True):
-    """The fields of a version that this command shows."""
-
-    number: int
-    state: str
-    active: bool = False
-    submitted: str = ""
-    report: str = ""
 
 
 def submit(
@@ -62,6 +32,9 @@ def submit(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Follow the check; the exit code is 1 if it fails.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Show the versions and the newest check's report.")] = False,
+    version: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="With --status: the report of this version [the newest].")
+    ] = None,
     token: Annotated[
         str | None, typer.Option(envvar=bot_launch.TOKEN_VARIABLE, help="The bot's token; else the saved one.")
     ] = None,
@@ -74,26 +47,20 @@ def submit(
     check_url(server)
     if what is None and not status:
         raise UsageFault("name the file or the folder of the program, or ask for --status")
+    if version is not None and not status:
+        raise UsageFault("--version is the number of a version whose report --status shows: add --status")
     bot = name or (what.absolute().stem if what is not None else "")
     check_name(bot, "the bot's name")
-    secret = find_or_make_token(server, bot, default_path()) if token is None else read_token(token)
-    client = PageClient(server, None if page is None else check_page(page), token=secret)
+    secret = None if token is None else read_token(token)
+    submissions = BotSubmissions(server, bot, secret, None if page is None else check_page(page))
     if status:
-        with explaining_absence():
-            _show_status(client, bot)
+        told = read_versions(submissions.fetch())
+        show_versions(bot, told)
+        show_report(bot, told, version)
         return
     assert what is not None
     file, content = _read(what, game or ())
-    if len(content) > MAX_SUBMISSION_BYTES:
-        raise UsageFault(f"{what} has {len(content)} bytes to hand in: {MAX_SUBMISSION_BYTES} at most")
-    games = {"game": list(game)} if game and not file.endswith(".zip") else {}
-    version = _hand_in(client, server, bot, secret, file, content, games)
-    say(f"{bot}: version {version.number} was handed in; it is {version.state}", flush=True)
-    if wait:
-        version = _follow(client, bot, version.number)
-        say(_describe(bot, version))
-        if version.state != "passed":
-            raise SystemExit(1)
+    hand_in_and_follow(submissions, bot, file, content, game or (), wait=wait)
 
 
 def _read(what: Path, games: Any) -> tuple[str, bytes]:
@@ -104,6 +71,8 @@ def _read(what: Path, games: Any) -> tuple[str, bytes]:
                 raise UsageFault("--game is for a single file: a folder names its games in bot.toml")
             return "bot.zip", _pack(what)
         content = what.read_bytes()
+    if not content:
+        raise UsageFault(f"{what} is empty: hand in a program")
     if what.suffix != ".zip" and not games:
         raise UsageFault("which game does it play? Name it with --game")
     if what.suffix == ".zip" and games:
@@ -122,87 +91,3 @@ def _pack(folder: Path) -> bytes:
                 if name not in IGNORED_NAMES and path.is_file() and not path.is_symlink():
                     archive.write(path, path.relative_to(folder).as_posix())
     return packed.getvalue()
-
-
-def _hand_in(
-    client: PageClient, server: str, bot: str, token: str, file: str, content: bytes, games: dict[str, list[str]]
-) -> _Version:
-    """Send a submission. A bot that the arena does not know is registered first, as by its first connection."""
-    path = ("bots", bot, "submissions")
-    try:
-        with explaining_absence():
-            client.fetch(*path)  # a page that refuses a request with a large body may end it before its answer is read
-    except PageError as fault:
-        if fault.status != HTTPStatus.NOT_FOUND or "no bot called" not in str(fault):
-            raise
-        asyncio.run(_register(server, bot, token))
-    return _convert(client.post(content, *path, file=file, **games))
-
-
-async def _register(server: str, bot: str, token: str) -> None:
-    """Log in once, which registers a new bot. Raise `Fault` if the arena refuses it."""
-    connection = await connect(server, scale_timeouts(ClientTimeouts()))
-    async with connection:
-        await connection.send(MSGPACK.encode(Hello(bot=bot, token=token, client="arena-bot submit")))
-        async for frame in connection:
-            message = MSGPACK.decode_server(frame)
-            if isinstance(message, Welcome):
-                return
-            if isinstance(message, Error):
-                raise Fault(f"{bot}: {escape_unprintable(message.message)}")
-    raise Fault(f"{bot}: the arena ended the connection before it answered")
-
-
-@contextmanager
-def explaining_absence() -> Iterator[None]:
-    """Say that an arena hosts no bots, instead of that it has no page for it."""
-    try:
-        yield
-    except PageError as fault:
-        if fault.status == HTTPStatus.NOT_FOUND and "there is nothing at" in str(fault):
-            raise Fault(
-                "this arena runs no programs of others: ask its operator, or connect the bot yourself"
-            ) from fault
-        raise
-
-
-def _convert(answer: Any) -> _Version:
-    try:
-        return msgspec.convert(answer, _Version)
-    except msgspec.ValidationError as exc:
-        raise PageError(f"the arena answers like another version: {exc}") from exc
-
-
-def _follow(client: PageClient, bot: str, number: int) -> _Version:
-    """Return a version once its check has ended."""
-    until = time.monotonic() + CHECK_TIMEOUT_S
-    while time.monotonic() < until:
-        version = _convert(client.fetch("bots", bot, "submissions", str(number)))
-        if version.state not in OPEN_STATES:
-            return version
-        time.sleep(POLL_INTERVAL_S)
-    raise Fault(f"{bot}: version {number} is not checked after {CHECK_TIMEOUT_S:g} s: does the arena have a runner?")
-
-
-def _show_status(client: PageClient, bot: str) -> None:
-    versions = [_convert(one) for one in client.fetch("bots", bot, "submissions")["versions"]]
-    if not versions:
-        say(f"{bot}: nothing was handed in")
-        return
-    for version in reversed(versions):
-        say(f"version {version.number}  {version.state}{', plays now' if version.active else ''}  {version.submitted}")
-    say(_describe(bot, versions[0]))
-
-
-def _describe(bot: str, version: _Version) -> str:
-    lines = [escape_unprintable(line) for line in version.report.splitlines()]
-    return "\n".join([f"{bot}: version {version.number} {_STATE_WORDS.get(version.state, version.state)}", *lines])
-
-
-_STATE_WORDS = {
-    "waiting": "waits for its check",
-    "checking": "is being checked",
-    "passed": "passed its check",
-    "failed": "failed its check",
-}
-"""The end of a sentence about a version, by the version's state."""

@@ -260,6 +260,21 @@ async def check_cut_off(receiver: Receiver) -> None:
     assert receiver.wire.is_aborted
 
 
+async def test_a_connection_can_be_watched_more_closely_than_others_from_any_time_on() -> None:
+    receiver = await Receiver.opened()
+    receiver.connection.set_keepalive(2.0, 6.0)
+    await advance(0)
+    (ping,) = taken(receiver)
+    await receiver.feed(written(PONG, ping[2:]))
+    await advance(2)
+    assert len(taken(receiver)) == 1
+    receiver.connection.set_keepalive(2.0, 6.0)
+    await advance(5.99)
+    assert not receiver.wire.has_ended
+    await advance(0.01)
+    await check_cut_off(receiver)
+
+
 @pytest.mark.parametrize("pong", [b"", b"late"])
 async def test_a_client_that_does_not_answer_a_ping_is_told_and_cut_off(pong: bytes) -> None:
     receiver = await Receiver.opened()

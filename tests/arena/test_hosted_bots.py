@@ -18,6 +18,7 @@ import pytest
 from arena.hosting.kept_files import pack_kept_files, read_kept_files
 from arena.runner.box import Boxes, KeptFiles
 from arena.runner.check import _judge
+from arena.runner.unboxed import Unboxed
 from arena.runs.job import MatchReport
 from arena.store.incident import Incident
 from bots.client.tokens import default_path, find_or_make_token
@@ -107,6 +108,14 @@ async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
         assert re.fullmatch(r"([a-z0-9-]+\n)+", base64.b64decode(kept["matches"]).decode())
         logs = await read("logs", "logs?search=THINKS")
         assert logs[-1]["lines"][0] == "thinks"
+        url, headers = f"{await arena.page()}/api/v1/bots/mine/submissions/1", {"Authorization": f"Bearer {token}"}
+        version = json.loads((await asyncio.to_thread(answer, url, **headers)).body)
+        assert version["matches"] == ["nim"]
+        replay = await asyncio.to_thread(answer, f"{url}/matches/nim", **headers)
+        assert (replay.status, replay.text[:15]) == (200, "<!doctype html>")
+        page = (await asyncio.to_thread(answer, f"{await arena.page()}/bots/mine")).text
+        assert "Hosted by the arena, version 1 ·" in page
+        assert "Version v1 ·" not in page, "once is enough"
     board = run("arena", "leaderboard", "--data", str(tmp_path / "data")).stdout
     assert "mine" in board
     assert "broken" not in board
@@ -179,15 +188,17 @@ exit $1
 """
 
 
-@boxed
-def test_a_program_in_a_box_finds_the_files_that_it_keeps_and_leaves_them_behind_its_output(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [pytest.param(Boxes, marks=boxed), Unboxed], ids=["in a box", "without one"])
+def test_a_program_finds_the_files_that_it_keeps_and_leaves_them_behind_its_output(
+    tmp_path: Path, kind: type[Boxes]
+) -> None:
     program, tar = tmp_path / "program", tmp_path / "state.tar"
     program.mkdir()
     (program / "mine").write_text(COUNTING)
     tar.write_bytes(pack_kept_files({"count": b"1\n"}))
     for path in (program, program / "mine", tar):
         path.chmod(0o755)
-    boxes = Boxes(memory_mib=512, users=(61_200,) if os.geteuid() == 0 else ())
+    boxes = kind(memory_mib=512, users=(61_200,) if os.geteuid() == 0 else ())
     kept = KeptFiles(names=("count", "link", "never"), tar=tar)
     for code in (0, 3):
         words = boxes.program_command(program, ("sh", "mine", str(code)), 0, kept)
@@ -196,6 +207,7 @@ def test_a_program_in_a_box_finds_the_files_that_it_keeps_and_leaves_them_behind
         assert (said, bool(mark), done.returncode, done.stderr) == (b"had 1\n", code == 0, code, b"")
         found = {"count": b"2\n"} if code == 0 else {}
         assert read_kept_files(left, ["count", "link", "other", "never"]) == found
+    assert sorted(os.listdir(tmp_path)) == ["program", "state.tar"]
 
 
 @boxed

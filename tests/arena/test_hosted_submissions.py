@@ -11,8 +11,9 @@ from io import BytesIO
 import pytest
 
 from arena.hosting.languages import ENDINGS, LANGUAGES, language_of
+from arena.hosting.limits import SubmissionLimits
 from arena.hosting.manifest import Manifest
-from arena.hosting.submission import Submission, SubmissionLimits, read_source_file, read_submission
+from arena.hosting.submission import Submission, read_source_file, read_submission
 from protocol.errors import UsageFault
 
 GAMES = ("nim", "tictactoe")

@@ -80,6 +80,24 @@ def test_a_variable_that_is_to_pass_must_be_set() -> None:
         allowed_environment({}, ["MODEL"])
 
 
+PATIENT = """
+import signal
+signal.sigwait({signal.SIGTERM})
+print("it is told")
+"""
+
+
+async def test_a_program_that_holds_sigterm_hears_it_however_early_it_is_sent(tmp_path: Path) -> None:
+    command, environment = (sys.executable, "-c", PATIENT), allowed_environment(os.environ)
+    order = LaunchSpec(command=command, environment=environment, token="t" * 64, holds_sigterm=True)
+    ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: ended.set_result(crash.code))
+    await bot.start()
+    bot.terminate()
+    assert await asyncio.wait_for(ended, WITHIN) == 0
+    assert (tmp_path / "log").read_text() == "it is told\n"
+
+
 DEAF = """
 import os, signal, sys
 for number in range(1, 65):

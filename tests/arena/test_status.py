@@ -12,7 +12,16 @@ from websockets.typing import Subprotocol
 
 from arena.commands.status import fitting_lines, status_lines
 from arena.operator.failure import Failure
-from arena.operator.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
+from arena.operator.status import (
+    BotStatus,
+    HostingStatus,
+    MatchStatus,
+    RunnerStatus,
+    SeekStatus,
+    ServerStatus,
+    StatusRequest,
+)
+from arena.store.bot_versions import FailedVersion
 from arena.store.data_folder import lock
 from commands import call
 from in_process import call_beside, hosting
@@ -88,6 +97,32 @@ def test_a_drawing_has_as_many_rows_as_the_terminal_has_room_for(height: int) ->
     crowd = present(connected=300, bots=bots, under_way=200, matches=[match(number) for number in range(20)])
     lines = fitting_lines(crowd, 80, height)
     assert height * 3 // 4 < len(lines) < height
+
+
+def test_it_says_what_the_runners_of_hosted_bots_do_and_which_checks_failed() -> None:
+    since = "2026-11-23T11:57:00Z"
+    runners = [
+        RunnerStatus(runner=1, host="rack-3", since=since, slots=2, bots=["ann", "bob"], checks=["cid"], load=0.75),
+        RunnerStatus(runner=4, host="", since=since, slots=8, bots=[]),
+    ]
+    report = "build: ok, cc mine.c\nnim: ok, won\ngrundy: failed after 3 plies: its \x1b[2J clock ran out\n  more"
+    failed = [FailedVersion(bot="cid", number=12, submitted=since, report=report)]
+    told = HostingStatus(runners=runners, hosted=3, waiting=1, failed=failed, stored_bytes=5 * 2**19)
+    lines = status_lines(present(hosting=told), 20, 80)
+    assert lines[3:5] == [
+        "3 hosted bots: 2 on the 10 slots of 2 runners",
+        "1 version waits for a check; the programs take 2.5 MiB",
+    ]
+    assert lines[6].split() == ["1", "rack-3", "3", "min", "2", "of", "2", "0.75", "ann,", "bob,", "checks", "cid"]
+    assert lines[7].split() == ["4", "-", "3", "min", "0", "of", "8", "-", "-"]
+    assert lines[-1] == r"3 min ago  cid 12   grundy: failed after 3 plies: its \x1b[2J clock ran out"
+    assert max(map(len, lines)) <= 80
+
+
+def test_it_warns_if_no_runner_is_connected() -> None:
+    told = HostingStatus(runners=[], hosted=0, waiting=2, failed=[], stored_bytes=0)
+    assert "warning: no runner is connected" in "\n".join(status_lines(present(hosting=told), 20, 80))
+    assert "runner" not in "\n".join(status_lines(present(), 20, 80))
 
 
 async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import tarfile
+import time
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from arena.hosting.submission import SubmissionLimits, read_source_file
+from arena.hosting.limits import SubmissionLimits
+from arena.hosting.submission import read_source_file
 from arena.runner import unpack, version_cache
 from arena.runner.box import Boxes
 from arena.runner.unpack import BuildFailed, unpack_tar
@@ -90,6 +92,20 @@ async def test_a_version_that_plays_is_never_removed(tmp_path: Path, monkeypatch
         for digest in (playing, *others):
             await cache.get(digest, 0)
     assert set(os.listdir(tmp_path)) == {playing, others[-1]}
+
+
+async def test_a_version_that_nothing_has_used_for_a_week_is_removed(tmp_path: Path) -> None:
+    async def read(digest: str) -> bytes:
+        return SOURCE.pack()
+
+    cache = VersionCache(tmp_path, Boxes(memory_mib=64), read)
+    await cache.get(SOURCE.digest, 0)
+    VersionCache(tmp_path, Boxes(memory_mib=64), read)
+    assert os.listdir(tmp_path) == [SOURCE.digest]
+    eight_days_ago = time.time() - 8 * 86_400
+    os.utime(tmp_path / SOURCE.digest, (eight_days_ago, eight_days_ago))
+    VersionCache(tmp_path, Boxes(memory_mib=64), read)
+    assert os.listdir(tmp_path) == []
 
 
 def test_what_is_no_tar_is_refused() -> None:

@@ -765,3 +765,49 @@ def test_who_waits_is_looked_up_again_after_a_connection_was_lost(script: Any) -
 @pytest.mark.parametrize("settings", [{"open": True}, {"assigned": True}])
 def test_who_seeks_nobody_looks_for_nobody(script: Any, settings: Any) -> None:
     assert of(ScheduleListing, Talk(First("mine"), **settings).hears(script.welcome())) == []
+
+
+def test_a_bot_that_is_asked_to_finish_withdraws_its_seeks_plays_its_match_and_stops(script: Any) -> None:
+    talk = welcomed(script, First("mine"), slots=2, game="nim")
+    talk.hears(script.start(seek="s1"))
+    assert talk.conversation.finish() == [messages.Unseek(id="s2")]
+    assert talk.conversation.finish() == [], "it is asked twice"
+    assert not of(Stop, talk.hears(messages.Unseeked(id="s2")))
+    assert of(messages.Move, talk.thinks(talk.hears(script.turn())))
+    assert of(Stop, talk.hears(script.end())) == [Stop(0)]
+
+
+def test_a_match_that_began_while_its_seek_was_withdrawn_is_played(script: Any) -> None:
+    talk = welcomed(script, First("mine"), game="nim")
+    assert talk.conversation.finish() == [messages.Unseek(id="s1")]
+    assert of(messages.Ready, talk.hears(script.start(seek="s1")))
+    assert of(Stop, talk.hears(script.end())) == [Stop(0)]
+
+
+def test_a_bot_that_is_asked_to_finish_before_it_is_welcome_plays_the_matches_that_go_on(script: Any) -> None:
+    resuming = Talk(First("mine"), game="nim")
+    assert resuming.conversation.finish() == []
+    effects = resuming.hears(script.welcome("m-1"))
+    assert not of(messages.Seek, effects) + of(Stop, effects)
+    resuming.hears(script.start())
+    assert of(Stop, resuming.hears(script.end())) == [Stop(0)]
+    idle = Talk(First("mine"), game="nim")
+    idle.conversation.finish()
+    effects = idle.hears(script.welcome())
+    assert of(messages.Seek, effects) + of(Stop, effects) == [Stop(0)]
+
+
+def test_a_bot_that_makes_itself_ready_when_a_match_ends_seeks_the_next_one_after_that(script: Any) -> None:
+    class Tidy(First):
+        seeks_when_done = True
+
+        def ended(self, end: messages.End) -> None:
+            tidied.append(end.match)
+
+    tidied: list[str] = []
+    talk = welcomed(script, Tidy("mine"), game="nim")
+    talk.hears(script.start(seek="s1"))
+    effects = talk.hears(script.end())
+    assert not of(messages.Seek, effects)
+    assert of(messages.Seek, talk.thinks(effects))
+    assert tidied == ["m-1"]

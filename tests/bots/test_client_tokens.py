@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from bots.client.tokens import BadTokenFile, default_path, find_or_make_token, read_handed_token
+from bots.client.tokens import (
+    BadTokenFile,
+    default_path,
+    find_or_make_token,
+    find_token,
+    forget_token,
+    read_handed_token,
+)
 
 
 @pytest.fixture
@@ -22,6 +29,18 @@ def test_a_token_is_made_once_and_found_again(path: Path) -> None:
     token = find_or_make_token("ws://arena:8765", "mine", path)
     assert 16 <= len(token) <= 128
     assert find_or_make_token("ws://arena:8765/somewhere", "MINE", path) == token
+
+
+def test_a_token_is_looked_up_without_making_one_and_forgotten_alone(path: Path) -> None:
+    assert find_token("ws://a:1", "mine", path) is None
+    assert not path.parent.exists()
+    mine, other = (find_or_make_token("ws://a:1", bot, path) for bot in ("mine", "other"))
+    assert find_token("ws://a:1", "MINE", path) == mine
+    forget_token("ws://a:1", "Mine", path)
+    assert find_token("ws://a:1", "mine", path) is None
+    assert find_token("ws://a:1", "other", path) == other
+    forget_token("ws://a:1", "other", path)
+    assert json.loads(path.read_text()) == {}
 
 
 def test_each_arena_and_each_name_has_a_token_of_its_own(path: Path) -> None:

@@ -126,6 +126,22 @@ async def test_several_matches_at_once_have_a_process_each(port: int, tmp_path: 
         assert (sum('"type":"start"' in line for line in lines), '"type":"end"' in lines[-1]) == (1, True)
 
 
+async def test_a_bot_that_is_told_to_finish_plays_its_match_to_the_end_and_seeks_no_other(
+    port: int, tmp_path: Path
+) -> None:
+    mine = script(tmp_path, "mine", f"while read -r line; do {ANSWER}; done")
+    url = f"ws://127.0.0.1:{port}"
+    words = ["pipe", "--finish-on-sigterm", "--fresh", "--url", url, "--game", "nim", "--", str(mine)]
+    async with player(url, "one") as one:
+        with started("arena-bot", *words, XDG_CONFIG_HOME=str(tmp_path)) as process:
+            await one.seek()
+            await one.begin()
+            process.send_signal(signal.SIGTERM)
+            end = await one.play()
+            assert await asyncio.to_thread(process.wait, WITHIN) == 0
+    assert {seat["reason"] for seat in end["seats"]} <= {"win", "loss"}, end
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_whatever_ends_it_ends_the_program_and_all_that_it_started(tmp_path: Path, number: signal.Signals) -> None:
     began = tmp_path / "began"

@@ -14,6 +14,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from admin_server import AdminServer, admin_server
+from arena.store.bot_versions import add_version, end_check
 from arena.store.incident import Incident
 from arena.store.registry import log_incident
 from arena.store.store import Store
@@ -22,7 +23,15 @@ from house import page_elsewhere
 from players import player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-PAGES = ("/admin", "/admin/add", "/admin/matches", "/admin/seasons", "/admin/tournaments", "/admin/log")
+PAGES = (
+    "/admin",
+    "/admin/add",
+    "/admin/matches",
+    "/admin/seasons",
+    "/admin/tournaments",
+    "/admin/hosting",
+    "/admin/log",
+)
 SCRIPT = "<img src=x onerror=alert(1)><script>alert(1)</script>"
 HOUSE = ("greedy", "random")
 ASK = """async (method) => {
@@ -35,11 +44,13 @@ ASK = """async (method) => {
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AdminServer]:
     """One for the tests of this file, with bots, of whom something hostile is known."""
-    async with admin_server(tmp_path_factory.mktemp("admin")) as server, AsyncExitStack() as stack:
+    async with admin_server(tmp_path_factory.mktemp("admin"), "--hosting") as server, AsyncExitStack() as stack:
         operator = await server.operator()
         await operator.post("/admin/add", [("names", "anna\nben\ncleo\ndora")])
         with closing(Store.open(server.served.data / "arena.db", checkpoint=False)) as store:
             store.write(log_incident, "anna", Incident(at="2026-11-25T00:00:00.000Z", code="4000", text=SCRIPT))
+            version = store.write(add_version, "anna", "1" * 64, b"zip", '{"games": ["nim"]}')
+            store.write(end_check, version.id, passed=False, report=SCRIPT)
         await operator.told("/admin/bots", ("bot", SCRIPT), ("do", "revoke"), ("sure", "yes"))
         for bot in HOUSE:
             await stack.enter_async_context(player(server.served.url, bot))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from arena.store.result_queries import iter_results
+from arena.web.hosting_config import HostingConfig
 from arena.web.site import arena_url
 from commands import user_environ
 from in_process import hosting, play
@@ -150,6 +151,18 @@ def test_who_asks_for_a_websocket_through_a_proxy_is_told_that_there_is_none(vis
     answer = visitor.get("/", Sec_WebSocket_Key="dGhlIHNhbXBsZSBub25jZQ==")
     assert answer.status == 404
     assert "bots cannot connect here" in answer.text
+
+
+async def test_who_has_only_the_address_finds_how_to_hand_a_program_in_where_the_arena_hosts(tmp_path: Path) -> None:
+    config = HostingConfig(url="ws://127.0.0.1:1", token="t" * 40)
+    with open_pages(tmp_path, socket="8765", hosting=config) as visitor:
+        assert 'href="/connect#hosted"' in visitor.get("/").text
+        page = visitor.get("/connect").text
+        assert 'id="hosted"' in page
+        assert code(page, "python-submit").split() == [*code(page, "python-run").split(), "--submit"]
+        assert visitor.get("/docs/hosted-bots").status == 200
+    with open_pages(tmp_path, socket="8765") as visitor:
+        assert "hosted" not in visitor.get("/").text + visitor.get("/connect").text
 
 
 async def test_where_registration_is_closed_no_name_is_registered(tmp_path: Path) -> None:

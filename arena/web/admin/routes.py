@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from arena.web.admin import ladder, log, roster, tournaments
+from arena.web.admin import hosting, ladder, log, roster, tournaments
 from arena.web.admin.access_control import AccessControl
 from arena.web.admin_config import PREFIX
 
@@ -14,6 +14,7 @@ PAGE_ROUTES = {
     "/matches": ladder.matches,
     "/seasons": ladder.seasons,
     "/tournaments": tournaments.tournaments,
+    "/hosting": hosting.hosting,
     "/log": log.log,
 }
 """The handlers of the admin pages, by the path below `PREFIX`."""
