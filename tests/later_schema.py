@@ -12,7 +12,8 @@ from arena.store.upgrade import MIGRATIONS_FOLDER
 
 FIRST, LATER = SCHEMA_REVISIONS[-1], "9999"
 TO_FIRST_SCHEMA = (
-    *("DROP TABLE paused_bots", "DROP TABLE bot_versions", "DROP TABLE games"),
+    *("DROP TABLE bot_states", "DROP TABLE bot_logs", "DROP TABLE paused_bots"),
+    *("DROP TABLE bot_versions", "DROP TABLE games"),
     f"UPDATE alembic_version SET version_num = '{SCHEMA_REVISIONS[0]}'",
 )
 """The statements that take what later revisions added from a new database."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from arena.runner import box_init
 from arena.runner.box_watch import BoxLimits
 from arena.runs.sandbox import closed_box_command
 from machine.subprocesses import limit_niceness
+from protocol.match_logs import STATE_MARK
 
 PROGRAM_FOLDER, BUILD_FOLDER = "/bot", "/build"
 """The folder of the program in a box, read-only; and the one in which it is built, which is lost with the box."""
@@ -29,9 +31,34 @@ _HIDDEN_DEVICES = {"/dev/zero": Path(os.devnull)}
 """The devices that can't be opened in a box: by this one, processes share memory that no limit counts."""
 _FIRST_PROCESS_COMMAND = (sys.executable, "-S", "-P", "-c", f"from {box_init.__name__} import main; main()")
 """The command of the first process in a box. It starts more quickly without packages, and without `-m`."""
+STATE_TAR, STATE_FOLDER = "/kept.tar", "/keep"
+"""The tar in a box with the files that the program has kept, and the folder in which it finds and leaves them."""
+_KEEP_SCRIPT = """tar -xf "$0" -C "$KEEP" 2>/dev/null
+"$@"
+code=$?
+[ $code = 0 ] || exit $code
+printf %s {mark}
+tar -cf - -C "$KEEP" {names} 2>/dev/null
+exit 0"""
+"""The form of the script of `keep_script`. Unless the program fails, what it has left of the files follows its output,
+as a tar. A file that is not there is left out."""
 _BUILD_SCRIPT = 'cp -R "$0"/. "$1" && cd "$1" && shift && "$@" >&2 && exec tar -cf - .'
 """The shell script that copies a program, builds it, and writes the folder as a tar. Its arguments are the two folders
 and the words of the command."""
+
+
+class KeptFiles(Struct, frozen=True, kw_only=True):
+    """The files that a program keeps between matches: their names, and the tar in which it finds them."""
+
+    names: tuple[str, ...]
+    tar: Path
+
+
+def keep_script(names: Sequence[str]) -> str:
+    """Return the shell script that runs a program which keeps files with these names in the folder `$KEEP`. Its
+    arguments are the tar with the files, and the words of the command.
+    """
+    return _KEEP_SCRIPT.format(mark=shlex.quote(STATE_MARK.decode()), names=shlex.join(names))
 
 
 class Boxes(Struct, frozen=True, kw_only=True):
@@ -43,10 +70,16 @@ class Boxes(Struct, frozen=True, kw_only=True):
     memory_mib: int
     users: tuple[int, ...] = ()
 
-    def program_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
+    def program_command(
+        self, folder: Path, command: Sequence[str], place: int, kept: KeptFiles | None = None
+    ) -> tuple[str, ...]:
         """Return the command that runs a program of `folder` in a box, as the user at this place."""
-        box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER)
-        return (*box, *self._first_process(place, is_build=False), *_with_python(command))
+        if kept is None:
+            box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER)
+            return (*box, *self._first_process(place, is_build=False), *_with_python(command))
+        box = self._box({PROGRAM_FOLDER: folder, STATE_TAR: kept.tar}, PROGRAM_FOLDER, scratch=(STATE_FOLDER,))
+        words = ("sh", "-c", keep_script(kept.names), STATE_TAR, *_with_python(command))
+        return (*box, "--setenv", "KEEP", STATE_FOLDER, *self._first_process(place, is_build=False), *words)
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
         """Return the command that builds a program of `folder` in a box, and writes the built folder as a tar."""

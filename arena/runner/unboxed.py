@@ -8,10 +8,18 @@ from pathlib import Path
 
 from arena.hosting.languages import PYTHON
 from arena.processes.launch_spec import MIB, ResourceLimits
-from arena.runner.box import Boxes
+from arena.runner.box import Boxes, KeptFiles, keep_script
 
 _RUN_SCRIPT = 'cd "$0" && exec "$@"'
 """The shell script that runs a program in its folder. Its arguments are the folder and the words of the command."""
+_KEEP_PREAMBLE = """KEEP=$(mktemp -d "${0%/*}/keep.XXXXXX") || exit
+export KEEP
+trap 'rm -rf "$KEEP"' EXIT
+cd "$1" || exit
+shift
+"""
+"""The beginning of the shell script that runs a program which keeps files. Its arguments are the tar with the files,
+the folder of the program, and the words of the command."""
 _BUILD_SCRIPT = (
     'made=$(mktemp -d) && trap \'rm -rf "$made"\' EXIT && cp -R "$0"/. "$made" && cd "$made" && "$@" >&2 && tar -cf - .'
 )
@@ -25,7 +33,13 @@ class Unboxed(Boxes, frozen=True, kw_only=True):
     The kernel still limits the memory of each process. The environment is that of a box, so it has no token.
     """
 
-    def program_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
+    def program_command(
+        self, folder: Path, command: Sequence[str], place: int, kept: KeptFiles | None = None
+    ) -> tuple[str, ...]:
+        if kept is not None:
+            script = _KEEP_PREAMBLE + keep_script(kept.names)
+            words = ("sh", "-c", script, str(kept.tar.absolute()), str(folder), *self._prlimit())
+            return (*self._environment(), *words, *_with_python(command))
         return (*self._environment(), "sh", "-c", _RUN_SCRIPT, str(folder), *self._prlimit(), *_with_python(command))
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
