@@ -175,6 +175,18 @@ def tournament(
     no_luck_adjustment: Annotated[
         bool, typer.Option("--no-luck-adjustment", help="Rank by plain results, without taking luck out.")
     ] = False,
+    hosted: Annotated[
+        bool, typer.Option("--hosted", help="Play among the hosted bots of an arena, in boxes on this machine.")
+    ] = False,
+    as_of: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With --hosted: the versions that were active then [now].")
+    ] = None,
+    hosted_bots: Annotated[
+        list[str] | None, typer.Option("--bot", metavar="NAME", help="With --hosted: only this bot [all].")
+    ] = None,
+    late: Annotated[
+        bool, typer.Option("--late", help="With --as-of: let bots enter that were handed in later, marked as late.")
+    ] = False,
     server: Annotated[
         str | None, typer.Option(metavar="URL|FOLDER", help="Play among the bots connected to this running server.")
     ] = None,
@@ -185,12 +197,17 @@ def tournament(
 ) -> None:
     """Play a tournament of local bots, or the rest of it."""
     given = locals() | words
+    from arena.commands.hosted_entrants import HostedOptions
     from arena.commands.name_list import read_entrants
     from arena.commands.tournament import run
     from arena.commands.tournament_options import TournamentOptions
 
-    del given["words"], given["entrants"]
-    if not bots and entrants is None:
+    for name in ("words", "entrants", "as_of", "hosted_bots", "late"):
+        del given[name]
+    if not hosted and (as_of is not None or hosted_bots or late):
+        raise UsageFault("--as-of, --bot and --late are for hosted bots: add --hosted")
+    given["hosted"] = HostedOptions(as_of=as_of, bots=hosted_bots or (), late=late) if hosted else None
+    if not bots and entrants is None and not hosted:
         raise UsageFault("who plays? Name the bots, or a file of them with --entrants")
     given["bots"] = [*(bots or ()), *([] if entrants is None else read_entrants(entrants))]
     with text_to_stderr(words["to_json"]):

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
+from arena.commands.hosted_entrants import HostedOptions, HostedSource
 from arena.hosting.submission import SubmissionLimits, read_submission
 from arena.operator.client import OperatorConnection, connect_to_folder
 from arena.operator.hosting import (
@@ -28,6 +29,9 @@ from arena.operator.hosting import (
     RunnerEvent,
     SubmissionPart,
 )
+from arena.runs.remote import LocalServer
+from arena.store.entrants import tournaments_of_bot
+from arena.store.store import Reader, Store
 from bots.client.tokens import default_path, find_or_make_token
 from commands import Done
 from in_process import call_beside, hosting
@@ -256,3 +260,23 @@ async def test_an_arena_without_hosting_takes_no_program_and_knows_no_runner(tmp
         async with connect_to_folder(arena.data) as connection:
             with pytest.raises(Exception, match="do is 'join_fleet': one of"):
                 await connection.ask(JoinFleet(slots=1), dict)
+
+
+async def test_a_tournament_elsewhere_takes_and_keeps_the_programs_of_a_running_arena(
+    tmp_path: Path, program: Path
+) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+        async with joined(arena) as runner:
+            await runner.report(await runner.next(CheckVersion), passed=True, report="")
+            await runner.next(RunBot)
+        source = HostedSource(LocalServer(arena.data), tmp_path / "final", None)
+        with closing(Store.open(tmp_path / "final.db")) as results:
+            found = await asyncio.to_thread(source.find, HostedOptions(bots=["MINE"]), "nim")
+            (entrant,) = found.entrants
+            await asyncio.to_thread(source.freeze, results, "t1", found.entrants)
+            content = await source.read(results, entrant.digest)
+        assert (entrant.bot, entrant.number, entrant.late) == ("mine", 1, False)
+        assert read_submission(content, ["nim"], SubmissionLimits()).files["mine.py"] == MINE.encode()
+        with closing(Reader.open(arena.data / "arena.db")) as reader:
+            assert reader.read(tournaments_of_bot, "mine") == ["t1"]

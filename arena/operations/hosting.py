@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from arena.operator.entrants import FindEntrants, KeepEntrants
 from arena.operator.hosting import (
     JoinFleet,
     ReadVersion,
@@ -18,6 +19,7 @@ from arena.operator.hosting import (
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.server.hosting import Hosting
 from arena.store.bot_versions import read_content
+from arena.store.entrants import EntrantList, find_entrants, freeze_entrants
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -52,6 +54,14 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
         version = await hosts().submit(request.bot, request.digest, content, request.manifest)
         return Submitted(number=version.number, state=version.state, runners=hosts().runner_count)
 
+    async def find(request: FindEntrants, tell: SendEvent) -> EntrantList:
+        return await arena.store.read(find_entrants, request.game, request.as_of, request.bots, late=request.late)
+
+    async def keep(request: KeepEntrants, tell: SendEvent) -> None:
+        await arena.store.write(freeze_entrants, request.tournament, request.entrants)
+
+    yield OperationHandler(FindEntrants, find)
+    yield OperationHandler(KeepEntrants, keep)
     yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True)
     yield OperationHandler(ReportBotEnded, report_bot_ended)
     yield OperationHandler(ReportCheck, report_check)

@@ -13,6 +13,7 @@ from arena.operations.thinning import remove_in_batches
 from arena.operator.requests import OperationHandler, Request, SendEvent
 from arena.store import registry
 from arena.store.announcements import announce
+from arena.store.entrants import tournaments_of_bot
 from arena.store.thinning import RecordsOfBot
 from protocol.errors import ArenaFault, UsageFault
 from protocol.names import fold_name
@@ -58,12 +59,14 @@ class Delete(Request, frozen=True, tag="delete"):
 class DeletionResult(Struct, frozen=True, kw_only=True):
     """The result of deleting a bot: the name that its results have now, and the number of removed records.
 
-    If archive files still contain removed records, `kept` says why.
+    If archive files still contain removed records, `kept` says why. `unrepeatable` are the ids of the tournaments that
+    can't be repeated, because the bot entered them with a program that is now gone.
     """
 
     placeholder: str
     records: int = 0
     kept: str | None = None
+    unrepeatable: Sequence[str] = ()
 
 
 def handlers(arena: Arena) -> Iterator[OperationHandler]:
@@ -100,15 +103,16 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
                 await store.write(announce, "leaving", [fold_name(request.name)])
                 await asyncio.sleep(LEAVING_INTERVAL_S)
             arena.on_renamed(request.name, placeholder)
+        lost = await store.read(tournaments_of_bot, placeholder)
         if not request.records:
-            return DeletionResult(placeholder=placeholder)
+            return DeletionResult(placeholder=placeholder, unrepeatable=lost)
         removed = await remove_in_batches(store, RecordsOfBot(placeholder).remove)
         kept = None
         try:  # even if none was removed, since an earlier attempt may have been interrupted
             await purge_removed_records(store)
         except ArenaFault as fault:
             kept = str(fault)
-        return DeletionResult(placeholder=placeholder, records=removed.records, kept=kept)
+        return DeletionResult(placeholder=placeholder, records=removed.records, kept=kept, unrepeatable=lost)
 
     yield OperationHandler(Rename, rename)
     yield OperationHandler(Delete, delete)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 from sqlalchemy import Connection
 
+from arena.store.activations import note_activation, note_passed_check
 from arena.store.dialect import execute, insert_into, replace_nul
 from arena.store.registry import find_bot_id
 from arena.store.retention_clock import database_now, days_before_now
@@ -33,10 +34,13 @@ _ACTIVE = f"""id = coalesce((SELECT other.id FROM bot_versions AS other WHERE ot
     AND other.state = '{PASSED}' ORDER BY other.active_since DESC, other.id DESC LIMIT 1), 0)"""
 """The SQL condition for the active version of each bot."""
 _DELETE_OLD = f"""DELETE FROM bot_versions WHERE bot = :bot AND submitted <= :since
-AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND id NOT IN (
+AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND NOT EXISTS (
+    SELECT 1 FROM entrants WHERE entrants.bot = bot_versions.bot AND entrants.digest = bot_versions.digest
+) AND id NOT IN (
     SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT {MAX_VERSIONS}
 )"""
-"""The statement that deletes the versions of a bot beyond `MAX_VERSIONS` that are older than a day."""
+"""The statement that deletes the versions of a bot beyond `MAX_VERSIONS` that are older than a day, but none with which
+it entered a tournament."""
 _SELECT_HOSTED = f"""SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest
 FROM bot_versions JOIN bots ON bots.id = bot_versions.bot
 WHERE state = '{PASSED}' AND bots.token_hash IS NOT NULL AND NOT bots.revoked AND bot_versions.{_ACTIVE}
@@ -84,6 +88,8 @@ def add_version(connection: Connection, bot: str, digest: str, content: bytes, m
         if found.state in (PASSED, FAILED):
             words = {"id": found.id, "now": now, "state": WAITING}
             execute(connection, f"UPDATE bot_versions SET {change} WHERE id = :id", words)
+        if found.state == PASSED:
+            note_activation(connection, found.id, now)
         return _version(connection, found.id)
     since = days_before_now(connection, 1)
     query = "SELECT count(*) FROM bot_versions WHERE bot = :bot AND submitted > :since"
@@ -151,6 +157,8 @@ def end_check(connection: Connection, version: int, *, passed: bool, report: str
         "UPDATE bot_versions SET state = :state, report = :report, active_since = :active_since WHERE id = :id",
         words,
     )
+    if passed:
+        note_passed_check(connection, version)
 
 
 def read_content(connection: Connection, digest: str, offset: int) -> bytes:

@@ -1,0 +1,117 @@
+"""`arena tournament --hosted`: the versions that were active at a time play in boxes, by the tournament's dice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from arena.hosting.submission import SubmissionLimits, read_source_file
+from arena.store.bot_versions import add_version, end_check
+from arena.store.entrants import tournaments_of_bot
+from arena.store.registry import register_bot
+from arena.store.store import Store
+from commands import call
+from machine.timestamps import utc_now
+from tournaments import digests, tournament
+
+PROGRAM = """
+import json, os, random, sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "turn":
+        chance = random.Random(os.environ["ARENA_SEED"] + str(message["ply"]))
+        print(json.dumps(chance.choice(message["legal"])), flush=True)
+"""
+"""It is deterministic under its seed."""
+
+
+def works() -> bool:
+    """Whether bubblewrap can make a box on this machine."""
+    users = () if os.geteuid() == 0 else ("--unshare-user",)
+    command = ["bwrap", *users, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true"]
+    return shutil.which("bwrap") is not None and subprocess.run(command).returncode == 0
+
+
+boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or it is not permitted")
+
+
+def hand_in(data: Path, bot: str, source: str) -> None:
+    """Store a version that has passed its check."""
+    found = read_source_file(f"{bot}.py", source.encode(), ["nim"], ["nim"], SubmissionLimits())
+    manifest = msgspec.json.encode(found.manifest).decode()
+    with closing(Store.open(data / "arena.db")) as store:
+        version = store.write(add_version, bot, found.digest, found.pack(), manifest)
+        store.write(end_check, version.id, passed=True, report="")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The data folder of an arena with two hosted bots."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for bot in ("ann", "bob"):
+        with closing(Store.open(folder / "arena.db")) as store:
+            store.write(register_bot, bot, bot[0] * 64)
+        hand_in(folder, bot, PROGRAM)
+    return folder
+
+
+@boxed
+def test_the_versions_of_a_time_play_the_same_matches_again_after_newer_ones_were_handed_in(
+    data: Path, tmp_path: Path
+) -> None:
+    again = tmp_path / "again"
+    shutil.copytree(data, again)
+    words = ["--hosted", "--game", "nim", "--seed", "7", "--clock", "300", "--rounds", "2", "--jobs", "1"]
+    first = tournament(data, *words)
+    until = utc_now()
+    hand_in(again, "bob", "raise SystemExit")
+    second = tournament(again, *words, "--as-of", until)
+    assert [match["reason"] for match in first["matches"]] == ["win", "win"]
+    assert digests(first) == digests(second)
+    assert first["table"] == second["table"]
+    assert [(one["bot"], one["number"]) for one in second["hosted"]["entrants"]] == [("ann", 1), ("bob", 1)]
+    with closing(Store.open(data / "arena.db")) as store:
+        assert store.read(tournaments_of_bot, "ann") == [first["tournament"]], "its version is kept"
+    assert not list(data.glob("tournaments/*/programs")), "programs are removed"
+
+
+@boxed
+def test_too_few_hosted_bots_are_one_line_with_the_reasons(data: Path) -> None:
+    told = call("arena", "tournament", "--hosted", "--game", "nim", "--as-of", "2026-01-01", "--data", str(data))
+    assert told.code == 2
+    assert told.err.startswith(
+        "arena: a tournament needs two bots or more: 0 hosted bots play nim; ann, version 1, was"
+    )
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--as-of", "2026-01-01"], "--as-of, --bot and --late are for hosted bots: add --hosted"),
+        (["--hosted", "--in-process"], "--hosted is for boxes on this machine: leave out --in-process"),
+        (["--hosted", "--as-of", "noon"], "--as-of is 'noon': it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z"),
+        (["--hosted", "--bot", "eve"], "eve is no hosted bot, or has no version that passed its check"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_one_line(
+    data: Path, words: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.commands.tournament_options.check_bubblewrap", lambda user: None)
+    told = call("arena", "tournament", "random", "greedy", "--game", "nim", "--data", str(data), *words)
+    assert told == (2, "", f"arena: {said}\n")
+
+
+def test_a_folder_without_an_arena_has_no_hosted_bots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.commands.tournament_options.check_bubblewrap", lambda user: None)
+    told = call("arena", "tournament", "--hosted", "--game", "nim", "--data", str(tmp_path))
+    assert told.code == 2
+    assert "--hosted takes the programs from the database of an arena, which --data or --db names" in told.err
