@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.command_groups import bot, db, game, replay
+from arena.command_groups import bot, db, game, plan, replay
 from arena.command_groups.group import group
 from arena.command_groups.option_sets import option_of, parameters_of, with_options
 from arena.command_groups.options import (
@@ -52,6 +52,7 @@ for _named, _users in (
     (replay.app, PLAYERS_HEADING),
     (game.app, DEVELOPERS_HEADING),
     (bot.app, ORGANISERS_HEADING),
+    (plan.app, ORGANISERS_HEADING),
     (match_app, ORGANISERS_HEADING),
     (season_app, ORGANISERS_HEADING),
     (db.app, OPERATORS_HEADING),
@@ -212,6 +213,26 @@ def tournament(
     given["bots"] = [*(bots or ()), *([] if entrants is None else read_entrants(entrants))]
     with text_to_stderr(words["to_json"]):
         run(TournamentOptions(**_convert_options(given)))
+
+
+@app.command(rich_help_panel=ORGANISERS_HEADING)
+def publish(
+    tournament: Annotated[str, typer.Argument(metavar="ID", help="The tournament, as below its table.")],
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="Write the files to this new folder.")],
+    names: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A CSV with a column name; its columns join the table.")
+    ] = None,
+    replays: Annotated[bool, typer.Option("--replays", help="Add a file for each match, which replays it.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Write the result of a tournament as a page and a CSV.
+
+    The page is one HTML file that needs no server.
+    """
+    from arena.commands.publish import publish as command
+
+    command(database_of(db, data), tournament, to, names, replays=replays)
 
 
 @app.command("try", rich_help_panel=PLAYERS_HEADING)

@@ -208,3 +208,19 @@ def test_where_payoffs_are_the_result_the_table_and_the_winner_are_by_them(visit
     told = json.decode(visitor.get(f"/api/v1/tournaments/{name}").text)
     assert told["table"][0]["payoff"]["mean"] == 1.9975
     assert told["payoffs"]["nasty"]["grim"] == {"mean": 1.02, "low": None, "high": None, "opponents": 1}
+
+
+def test_a_tournament_of_hosted_bots_has_its_title_and_the_versions_that_entered(visitor: Visitor) -> None:
+    hosted = {"ann": {"version": 3, "digest": "a3"}, "cid": {"version": 1, "digest": "c1", "late": True}}
+    arguments = {**ARGUMENTS, "bots": ["ann", "cid"], "hosted": hosted, "rated": False, "title": "Cup <1>"}
+    arguments |= {"as_of": "2026-11-29T12:00:00.000Z"}
+    name = visitor.store.write(open_tournament, json.encode(arguments, order="sorted").decode(), "7")[0]
+    finish(visitor.store, result("m1", ("ann", "cid"), tournament=name, place=0))
+    page = visitor.get(f"/tournaments/{name}").text
+    assert "<h1>Cup &lt;1&gt;: round robin</h1>" in page
+    assert re.findall(r'<th scope="row"><a href="/bots/(\w+)".*?</th><td class="number">(.*?)</td>', page)[:2] == [
+        ("ann", "3"),
+        ("cid", "1, late"),
+    ]
+    assert "Entries closed" in page
+    assert "Cup &lt;1&gt;" in visitor.get("/tournaments").text

@@ -2,53 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from arena.hosting.submission import SubmissionLimits, read_source_file
-from arena.store.bot_versions import add_version, end_check
 from arena.store.entrants import tournaments_of_bot
-from arena.store.registry import register_bot
 from arena.store.store import Store
 from commands import call
+from hosted_bots import DETERMINISTIC_PROGRAM, boxed, hand_in, register
 from machine.timestamps import utc_now
 from tournaments import digests, tournament
-
-PROGRAM = """
-import json, os, random, sys
-
-for line in sys.stdin:
-    message = json.loads(line)
-    if message["type"] == "turn":
-        chance = random.Random(os.environ["ARENA_SEED"] + str(message["ply"]))
-        print(json.dumps(chance.choice(message["legal"])), flush=True)
-"""
-"""It is deterministic under its seed."""
-
-
-def works() -> bool:
-    """Whether bubblewrap can make a box on this machine."""
-    users = () if os.geteuid() == 0 else ("--unshare-user",)
-    command = ["bwrap", *users, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true"]
-    return shutil.which("bwrap") is not None and subprocess.run(command).returncode == 0
-
-
-boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or it is not permitted")
-
-
-def hand_in(data: Path, bot: str, source: str) -> None:
-    """Store a version that has passed its check."""
-    found = read_source_file(f"{bot}.py", source.encode(), ["nim"], ["nim"], SubmissionLimits())
-    manifest = msgspec.json.encode(found.manifest).decode()
-    with closing(Store.open(data / "arena.db")) as store:
-        version = store.write(add_version, bot, found.digest, found.pack(), manifest)
-        store.write(end_check, version.id, passed=True, report="")
 
 
 @pytest.fixture
@@ -56,10 +21,9 @@ def data(tmp_path: Path) -> Path:
     """The data folder of an arena with two hosted bots."""
     folder = tmp_path / "data"
     folder.mkdir()
+    register(folder, "ann", "bob")
     for bot in ("ann", "bob"):
-        with closing(Store.open(folder / "arena.db")) as store:
-            store.write(register_bot, bot, bot[0] * 64)
-        hand_in(folder, bot, PROGRAM)
+        hand_in(folder, bot, DETERMINISTIC_PROGRAM)
     return folder
 
 
