@@ -280,3 +280,5 @@ async def test_a_tournament_elsewhere_takes_and_keeps_the_programs_of_a_running_
         assert read_submission(content, ["nim"], SubmissionLimits()).files["mine.py"] == MINE.encode()
         with closing(Reader.open(arena.data / "arena.db")) as reader:
             assert reader.read(tournaments_of_bot, "mine") == ["t1"]
+        deleted = await call_beside("arena", "bot", "delete", "mine", "--data", str(arena.data))
+        assert "its programs are gone, so these tournaments can't be repeated: t1\n" in deleted.out

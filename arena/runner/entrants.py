@@ -20,6 +20,7 @@ from arena.runs.contestants import Contestant
 from arena.runs.plan import Plan
 from arena.runs.sandbox_users import reserved_users
 from arena.store.entrants import HostedEntrant
+from protocol.display import list_first
 from protocol.errors import ArenaFault
 from protocol.names import fold_name
 
@@ -50,13 +51,21 @@ def built_plan(
     """Yield a plan whose hosted bots can be started on this machine, within the context. It blocks while it builds.
 
     Their programs are in `folder`, which is removed at the end. `read(digest)` fetches a submission. At most `copies`
-    processes of a bot run at a time, each with `memory_mib`. Raise `ArenaFault` if a program can't be built.
+    processes of a bot run at a time, each with `memory_mib`. Raise `ArenaFault` if a program is gone or can't be built.
     """
+
+    async def read_kept(digest: str) -> bytes:
+        content = await read(digest)
+        if not content:
+            names = [f"{entrant.bot}, version {entrant.number}" for entrant in entrants if entrant.digest == digest]
+            raise ArenaFault(f"{list_first(names)}: its program is gone, as the bot was deleted")
+        return content
+
     with ExitStack() as held:
         users = held.enter_context(reserved_users(len(entrants))) if os.geteuid() == 0 else ()
         boxes = Boxes(memory_mib=memory_mib, users=users, copies=copies)
         held.callback(shutil.rmtree, folder, ignore_errors=True)
-        versions = VersionCache(folder, boxes, read)
+        versions = VersionCache(folder, boxes, read_kept)
         for entrant in entrants:
             held.enter_context(versions.using(entrant.digest))
         found = asyncio.run(_build(plan, entrants, versions, boxes))

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from arena.ratings.tournament_pairing import TEST_FORMAT
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, may_be_first
 from arena.store.match_search import Search, search_matches
+from arena.store.planned import WAITING, open_plans
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
 from arena.web import lookups, titles
 from arena.web.charts import AxisScale, payoff_scale
@@ -35,9 +36,16 @@ def tournaments(request: Request) -> Response:
     after = request.query_params.get("after") or None
     reader = site_of(request).reader
     found = reader.read(tournaments_page, after=after, limit=PAGE_ROWS)
+    waiting = [plan for plan in reader.read(open_plans) if plan.state == WAITING] if after is None else []
     leaders = reader.read(tournament_leaders, [row.tournament for row in found.rows])
     return render_page(
-        request, "tournaments.html", found=found, asked={"after": after}, title_of=title_of_tournament, leaders=leaders
+        request,
+        "tournaments.html",
+        found=found,
+        asked={"after": after},
+        title_of=title_of_tournament,
+        leaders=leaders,
+        waiting=waiting,
     )
 
 

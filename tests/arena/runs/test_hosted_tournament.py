@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.entrants import tournaments_of_bot
+from arena.store.entrants import find_entrants, freeze_entrants, tournaments_of_bot
 from arena.store.store import Store
 from commands import call
 from hosted_bots import DETERMINISTIC_PROGRAM, boxed, hand_in, register
@@ -79,3 +79,11 @@ def test_a_folder_without_an_arena_has_no_hosted_bots(tmp_path: Path, monkeypatc
     told = call("arena", "tournament", "--hosted", "--game", "nim", "--data", str(tmp_path))
     assert told.code == 2
     assert "--hosted takes the programs from the database of an arena, which --data or --db names" in told.err
+
+
+def test_the_deletion_of_a_bot_says_which_tournaments_can_not_be_repeated(data: Path) -> None:
+    with closing(Store.open(data / "arena.db")) as store:
+        for tournament in ("t1", "t2"):
+            store.write(freeze_entrants, tournament, store.read(find_entrants, "nim").entrants)
+    deleted = call("arena", "bot", "delete", "ann", "--data", str(data))
+    assert "its programs are gone, so these tournaments can't be repeated: t1, t2\n" in deleted.out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from arena.operations.planned_tournaments import PlannedTournaments
 from arena.store import planned
 from arena.store.async_store import AsyncStore
 from arena.store.planned import PlannedTerms, PlannedTournament
+from arena.store.registry import anonymize_bot
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
 from arena.store.tournaments import tournaments_page
@@ -74,6 +75,23 @@ async def test_it_is_played_unrated_with_frozen_versions_by_a_server_that_restar
     (row,) = (await store.read(tournaments_page)).rows
     assert (row.finished is not None, row.arguments["title"], row.played) == (True, "Cup", 1)
     assert [one["bot"] for one in asked(tmp_path / "arena.db", "SELECT bot FROM entrants")] == [1, 2]
+
+
+async def test_one_whose_bot_was_deleted_meanwhile_says_so(
+    store: AsyncStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned_tournaments, "check_bubblewrap", lambda user: None)
+    monkeypatch.setattr("arena.runner.entrants.reserved_users", lambda count: nullcontext(range(count)))
+    await plan(store, utc_now())
+    plans = PlannedTournaments(store, tmp_path)
+    await plans.look()
+    await store.write(anonymize_bot, "ann")
+    for _ in range(MAX_FAILURES):
+        await plans.look()
+        await plans.wait()
+    await plans.look()
+    (failed,) = await store.read(planned.list_plans)
+    assert (failed.state, failed.note) == ("failed", "ann, version 1: its program is gone, as the bot was deleted")
 
 
 async def test_one_that_can_not_be_played_is_given_up_with_the_reason(store: AsyncStore, tmp_path: Path) -> None:
