@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from arena.runner.box import Boxes
-from arena.runner.hosted_bot import client_command
+from arena.runner.hosted_bot import MAX_LOG_BYTES, client_command
 from arena.runner.unpack import BuildFailed
 from arena.runner.version_cache import VersionCache
 from arena.runs.contestants import Contestant
@@ -85,5 +85,5 @@ async def _build(
             program.folder, program.manifest.command, place, seed=plan.bot_seed(entrant.bot)
         )
         client = client_command(command, "--version", f"v{entrant.number}")
-        built[fold_name(entrant.bot)] = Contestant(entrant.bot, client, reference=True)
+        built[fold_name(entrant.bot)] = Contestant(entrant.bot, client, reference=True, max_log_bytes=MAX_LOG_BYTES)
     return built

@@ -33,6 +33,8 @@ class Contestant(NamedTuple):
     """True for a reference bot, which is code of this project."""
     spec: BotSpec | None = None
     """The specification to make the bot in this process, without a seed; None if it cannot be made here."""
+    max_log_bytes: int | None = None
+    """Maximum bytes of the bot's log, after which a new one begins and one is kept; None if it is not limited."""
 
 
 def parse_contestants(
