@@ -9,35 +9,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
 from arena.commands.hosted_entrants import HostedOptions, HostedSource
 from arena.hosting.submission import SubmissionLimits, read_submission
-from arena.operator.client import OperatorConnection, connect_to_folder
-from arena.operator.hosting import (
-    CheckVersion,
-    EndBot,
-    Joined,
-    JoinFleet,
-    ReadVersion,
-    ReportBotEnded,
-    ReportCheck,
-    RunBot,
-    RunnerEvent,
-    SubmissionPart,
-)
+from arena.operator.client import connect_to_folder
+from arena.operator.hosting import CheckVersion, EndBot, JoinFleet, ReadVersion, ReportBotEnded, RunBot, SubmissionPart
 from arena.runs.remote import LocalServer
 from arena.store.entrants import tournaments_of_bot
 from arena.store.store import Reader, Store
 from bots.client.tokens import default_path, find_or_make_token
 from commands import Done
+from hosted_runner import RECORD, joined
 from in_process import call_beside, hosting
 from players import player
 from processes import RunningArena
-from timeouts import WITHIN
 from web_client import Answer, answer
 
 MINE = "from bots import Bot, run\n\n\nclass Mine(Bot):\n    def choose(self, turn):\n        return turn.legal[0]\n"
@@ -47,44 +35,6 @@ LARGE = b"#" + Random(1).randbytes(2_000_000)
 """Two megabytes that can't be packed any tighter."""
 PART = SubmissionPart
 """The type of the answer to `ReadVersion`."""
-
-
-class Runner:
-    """A runner that does what a test has it do."""
-
-    def __init__(self, connection: OperatorConnection) -> None:
-        self._connection = connection
-        self._events: asyncio.Queue[Any] = asyncio.Queue()
-        self.number = 0
-
-    async def next(self, kind: type[Any]) -> Any:
-        """The next event, which must be of this kind."""
-        async with asyncio.timeout(WITHIN):
-            event = await self._events.get()
-        assert isinstance(event, kind), event
-        return event
-
-    async def ask(self, request: Any, answer: type[Any] = object) -> Any:
-        return await self._connection.ask(request, answer)
-
-    async def report(self, check: CheckVersion, *, passed: bool, report: str) -> None:
-        told = ReportCheck(runner=self.number, version=check.version, passed=passed, report=report)
-        await self.ask(told)
-
-    async def follow(self, slots: int) -> None:
-        await self._connection.ask(JoinFleet(slots=slots), dict, RunnerEvent, self._events.put_nowait)  # type: ignore[arg-type]
-
-
-@asynccontextmanager
-async def joined(arena: RunningArena, slots: int = 4) -> AsyncIterator[Runner]:
-    async with connect_to_folder(arena.data) as connection:
-        runner = Runner(connection)
-        following = asyncio.create_task(runner.follow(slots))
-        try:
-            runner.number = (await runner.next(Joined)).runner
-            yield runner
-        finally:
-            following.cancel()
 
 
 @pytest.fixture
@@ -111,6 +61,10 @@ async def hosting_arena(data: Path) -> AsyncIterator[RunningArena]:
 
 async def submit(arena: RunningArena, *words: str) -> Done:
     return await call_beside("arena-bot", "submit", "--server", arena.url, *words)
+
+
+async def hosted(arena: RunningArena, *words: str, name: str = "mine") -> Done:
+    return await call_beside("arena-bot", "hosted", name, "--server", arena.url, *words)
 
 
 async def get(url: str, token: str | None, method: str = "GET") -> Answer:
@@ -143,12 +97,14 @@ async def test_a_program_is_checked_then_run_by_a_ticket_and_replaced_by_the_nex
                 await runner.report(second, passed=False, report="nim: failed\nat ply 3")
                 failed = await submit(arena, "--name", "mine", "--status")
                 assert re.sub(r"  20\S+", "", failed.out).splitlines() == [
-                    "version 1  passed, plays now",
-                    "version 2  failed",
+                    "version 1  passed, plays now  nim",
+                    "version 2  failed  nim, tictactoe",
                     "mine: version 2 failed its check",
                     "nim: failed",
                     "at ply 3",
                 ]
+                first = await submit(arena, "--name", "mine", "--status", "--version", "1")
+                assert first.out.splitlines()[2:] == ["mine: version 1 passed its check", "nim: ok"]
                 again = await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
                 assert "version 2 was handed in; it is waiting" in again.out
                 await runner.report(await runner.next(CheckVersion), passed=True, report="nim: ok")
@@ -225,11 +181,13 @@ REFUSALS = (
     (["mine.py"], "which game does it play? Name it with --game"),
     (["mine.py", "--game", "chess"], "bot.toml: games has 'chess': one of"),
     (["no.py", "--game", "nim"], "no.py can't be read"),
+    (["empty.py", "--game", "nim"], "empty.py is empty: hand in a program"),
     (["mine.pl", "--game", "nim"], "'mine.pl' ends in '.pl'"),
     (["large.py", "--game", "nim"], "large.py has 13000000 bytes to hand in: 12582912 at most"),
     ([".", "--name", "mine", "--game", "nim"], "--game is for a single file"),
     ([".", "--name", "mine"], "there is no bot.toml"),
     ([], "name the file or the folder of the program"),
+    (["mine.py", "--game", "nim", "--version", "1"], "add --status"),
 )
 """Command lines of `arena-bot submit`, and why each is refused."""
 
@@ -238,7 +196,8 @@ REFUSALS = (
 def programs() -> None:
     """Programs in the current folder, most of which can't be handed in."""
     Path("mine.py").write_text(MINE)
-    Path("mine.pl").touch()
+    Path("mine.pl").write_text("print")
+    Path("empty.py").touch()
     Path("large.py").write_bytes(b"#" * 13_000_000)
 
 
@@ -250,6 +209,146 @@ async def test_what_can_not_be_handed_in_is_refused_in_one_line(tmp_path: Path) 
             assert done.code != 0, words
             assert why in done.err
             assert done.err.count("\n") == 1
+
+
+async def test_an_owner_pauses_a_bot_goes_back_to_a_version_and_chooses_its_games(
+    tmp_path: Path, program: Path
+) -> None:
+    async with hosting_arena(tmp_path / "data") as arena, joined(arena) as runner:
+        await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
+        await runner.report(await runner.next(CheckVersion), passed=True, report="")
+        assert (await runner.next(RunBot)).games == ("nim", "tictactoe")
+        assert "version 1  passed, paused" in (await hosted(arena, "--pause")).out
+        await runner.next(EndBot)
+        page = f"{await arena.page()}/bots/mine"
+        assert "Hosted by the arena, version 1, paused by its owner" in (await get(page, None)).text
+        await hosted(arena, "--resume")
+        assert (await runner.next(RunBot)).number == 1
+
+        await submit(arena, str(program), "--game", "nim")
+        await runner.report(await runner.next(CheckVersion), passed=True, report="")
+        await runner.next(EndBot)
+        assert (await runner.next(RunBot)).number == 2
+        told = await hosted(arena, "--use", "1", "--games", "tictactoe")
+        assert re.sub(r"  20\S+", "", told.out).splitlines() == [
+            "version 1  passed, plays now  tictactoe",
+            "version 2  passed  nim",
+        ]
+        await runner.next(EndBot)
+        run = await runner.next(RunBot)
+        assert (run.number, run.games) == (1, ("tictactoe",))
+        await hosted(arena, "--games", "all")
+        await runner.next(EndBot)
+        assert (await runner.next(RunBot)).games == ("nim", "tictactoe")
+        for words, why in (
+            (["--use", "3", "--pause"], "version 3 of mine does not exist: one of 2, 1"),
+            (["--games", "nim,go"], "version 1 of mine was not checked for 'go': one of nim, tictactoe"),
+            (["--pause", "--resume"], "--pause and --resume exclude each other"),
+            (["--play", "random"], "game is '': one of nim, tictactoe"),
+            (["--play", "random", "--game", "nim"], "mine does not run now"),
+            (["--game", "nim"], "name the opponent with --play"),
+            (["--report", "3"], "mine has no version 3: its versions are 2, 1"),
+            (["--publish", "3"], "mine has no version 3"),
+            (["--to", "x.py"], "give --source or --replay"),
+            (["--wait"], "--wait follows a match"),
+            (["--replay", "1"], "version 1 has a match of each game"),
+        ):
+            done = await hosted(arena, *words)
+            assert done.code != 0, words
+            assert why in done.err
+            assert done.err.count("\n") == 1
+        assert "paused" not in (await hosted(arena)).out, "what fails changes nothing"
+        assert "no token of ben at" in (await hosted(arena, name="ben")).err
+
+
+async def test_an_owner_has_the_bot_play_an_open_opponent_now(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena, joined(arena) as runner:
+        await submit(arena, str(program), "--game", "nim")
+        await runner.report(await runner.next(CheckVersion), passed=True, report="")
+        run = await runner.next(RunBot)
+        async with player(arena.url, "mine", token=run.ticket) as mine, player(arena.url, "ben") as ben:
+            assert "cleo is not online" in (await hosted(arena, "--play", "cleo")).err
+            assert "ben takes no match of nim now" in (await hosted(arena, "--play", "ben")).err
+            await mine.seek(config={"preset": "classic"})
+            await ben.seek(open=True)
+            played = asyncio.create_task(hosted(arena, "--play", "Ben", "--wait"))
+            start = await ben.begin()
+            assert sorted(seat["bot"] for seat in start["seats"]) == ["ben", "mine"]
+            assert not start["rated"]
+            matches = f"{await arena.page()}/api/v1/bots/mine/matches?opponent=ben"
+            again = await get(matches, find_or_make_token(arena.url, "mine", default_path()), "POST")
+            assert "mine has a match that was asked for already" in again.text
+            await asyncio.gather(mine.play_through(), ben.play())
+            done = await played
+            assert (done.code, done.err) == (0, "")
+            assert f"/matches/{start['match']}" in done.out
+            assert re.search(r"mine (won|lost) after \d+ plies", done.out)
+
+
+async def test_a_source_is_its_owners_until_it_is_published(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+        url = f"{await arena.page()}/api/v1/bots/mine/submissions/1/source"
+        assert (await get(url, None)).status == 401
+        copy = tmp_path / "copy.py"
+        assert (await hosted(arena, "--source", "1", "--to", str(copy))).code == 0
+        assert copy.read_text() == MINE
+        assert (
+            "copy.py can't be made, name another file with --to: File exists"
+            in (await hosted(arena, "--source", "1", "--to", str(copy))).err
+        )
+        page = f"{await arena.page()}/bots/mine"
+        hidden = (await get(page, None)).text
+        assert "no version has passed its check yet" in hidden
+        assert "class Mine" not in hidden
+        assert (await hosted(arena, "--publish", "1")).out == "mine: the source of version 1 is public\n"
+        public = await get(url, None)
+        assert (public.status, public.body.decode()) == (200, MINE)
+        assert "mine.py" in public.headers["content-disposition"]
+        assert "class Mine" in (await get(page, None)).text
+        await hosted(arena, "--unpublish", "1")
+        assert (await get(url, None)).status == 401
+        again = await submit(arena, str(copy), "--game", "nim")
+        assert "version 1 was handed in" in again.out, "the same content under another name"
+
+
+async def test_the_match_of_a_check_is_saved_as_a_page_by_its_owner_alone(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena, joined(arena) as runner:
+        await submit(arena, str(program), "--game", "nim")
+        await runner.report(await runner.next(CheckVersion), passed=False, report="", records={"nim": RECORD})
+        done = await hosted(arena, "--replay", "1", "--to", str(tmp_path / "match.html"))
+        assert (done.code, done.err) == (0, "")
+        assert (tmp_path / "match.html").read_text().startswith("<!doctype html>")
+        url = f"{await arena.page()}/api/v1/bots/mine/submissions/1/matches/nim"
+        assert (await get(url, None)).status == 401
+        assert (
+            "version 1 of mine has no match of 'duel': one of nim"
+            in (await hosted(arena, "--replay", "1", "--game", "duel")).err
+        )
+
+
+async def test_what_is_no_program_or_no_change_is_refused_in_one_line(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+        own = find_or_make_token(arena.url, "mine", default_path())
+        bot = f"{await arena.page()}/api/v1/bots/mine"
+        empty = await get(f"{bot}/submissions?file=mine.py&game=nim", own, "POST")
+        assert "the body is empty: send the file itself" in empty.text
+        form = {"Authorization": f"Bearer {own}", "Content-Type": "multipart/form-data; boundary=x"}
+        refused = await asyncio.to_thread(answer, f"{bot}/submissions", "POST", **form)
+        assert "the body is a form: send the file itself" in refused.text
+        for query, why in (
+            ("hosting", "there is no field in the query: one of paused, version, game"),
+            ("hosting?pause=true", "there is no field 'pause' in the query"),
+            ("hosting?paused=1", "paused is '1': one of true, false"),
+            ("hosting?version=one", "version is 'one': a whole number"),
+            ("submissions/1?published=yes", "published is 'yes': one of true, false"),
+            ("matches?game=nim", "which bot shall it play against?"),
+        ):
+            wrong = await get(f"{bot}/{query}", own, "POST")
+            assert wrong.status == 400, query
+            assert why in wrong.text
+            assert (await get(f"{bot}/{query}", None, "POST")).status == 401
 
 
 async def test_an_arena_without_hosting_takes_no_program_and_knows_no_runner(tmp_path: Path, program: Path) -> None:

@@ -28,6 +28,8 @@ class HostedBot(Struct, frozen=True):
     """The folded name."""
     version: int
     """The id of the version."""
+    games: tuple[str, ...] = ()
+    """The games that it plays. If they change, its run ends and another begins."""
 
 
 class RunnerJoined(Struct, frozen=True):
@@ -44,7 +46,9 @@ class RunnerLeft(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """The bots that shall run now, and the ids of the versions that wait for their check, oldest first."""
+    """The bots that shall run now, and the ids of the versions that wait for their check, oldest first. A bot that is
+    left out ends: its owner paused it, it was revoked, or its author runs it.
+    """
 
     bots: tuple[HostedBot, ...]
     unchecked: tuple[int, ...] = ()
@@ -111,7 +115,7 @@ class _Runner:
 
 @dataclass
 class _Run:
-    version: int
+    bot: HostedBot
     runner: int
     started: float
 
@@ -131,8 +135,8 @@ class Fleet:
         """The bots that run, by folded name."""
         self._delays: dict[str, _Delay] = {}
         """The bots that ended by themselves, with the time until which they wait."""
-        self._wanted: dict[str, int] = {}
-        """The active version of each bot that shall run, in the order in which bots get slots."""
+        self._wanted: dict[str, HostedBot] = {}
+        """The bots that shall run, by folded name, in the order in which they get slots."""
         self._unchecked: list[int] = []
         self._lost_checks: dict[int, int] = {}
         """The number of runners that were lost while they checked a version."""
@@ -182,12 +186,12 @@ class Fleet:
         return effects
 
     def _on_snapshot(self, snapshot: Snapshot, now: float) -> list[Effect]:
-        self._wanted = {bot.bot: bot.version for bot in snapshot.bots}
+        self._wanted = {bot.bot: bot for bot in snapshot.bots}
         checking = {runner.check for runner in self._runners.values()}
         self._unchecked = [version for version in snapshot.unchecked if version not in checking]
         for bot in self._delays.keys() - self._wanted.keys():
             del self._delays[bot]
-        outdated = [bot for bot, run in self._runs.items() if self._wanted.get(bot) != run.version]
+        outdated = [bot for bot, run in self._runs.items() if self._wanted.get(bot) != run.bot]
         return [self._end_run(bot) for bot in outdated]
 
     def _on_ended(self, ended: BotEnded, now: float) -> list[Effect]:
@@ -219,15 +223,15 @@ class Fleet:
             if runner.check is None and self._unchecked:
                 runner.check = self._unchecked.pop(0)
                 effects.append(StartCheck(number, runner.check))
-        for bot, version in self._wanted.items():
+        for bot, wanted in self._wanted.items():
             if bot in self._runs or (bot in self._delays and self._delays[bot].until > now):
                 continue
             freest = max(self._runners, key=lambda number: self._runners[number].free_slots, default=None)
             if freest is None or self._runners[freest].free_slots < 1:
                 break
             self._runners[freest].bots.add(bot)
-            self._runs[bot] = _Run(version, freest, now)
-            effects.append(StartBot(freest, bot, version))
+            self._runs[bot] = _Run(wanted, freest, now)
+            effects.append(StartBot(freest, bot, wanted.version))
         return effects
 
 

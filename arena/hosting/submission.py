@@ -99,6 +99,19 @@ def read_source_file(
     return Submission(files=files, manifest=read_manifest(files, games))
 
 
+def digest_of_source(submission: Submission, file: str) -> str:
+    """Return the SHA-256, in hex, of a submission that is one source file: of its content, language and games.
+
+    The name of the file is left out, except in Java, where it names the class: a renamed copy is no new version.
+    """
+    name = file if submission.manifest.language == "java" else ""
+    found = hashlib.sha256()
+    for part in (submission.manifest.language, name, *sorted(submission.manifest.games)):
+        found.update(part.encode() + b"\0")
+    found.update(submission.files[file])
+    return found.hexdigest()
+
+
 def _unpack(data: bytes, limits: SubmissionLimits) -> dict[str, bytes]:
     """Return the files in a zip. Raise `UsageFault` if it has something that no submission may have."""
     try:

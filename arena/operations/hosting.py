@@ -1,4 +1,4 @@
-"""Operator requests about hosted bots: those of runners, and submissions, which the pages pass on."""
+"""Operator requests about hosted bots: those of runners, and those of owners, which the pages pass on."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 from arena.operator.entrants import FindEntrants, KeepEntrants
 from arena.operator.hosting import (
+    ChangeHosting,
     JoinFleet,
+    PublishVersion,
     ReadVersion,
     ReportBotEnded,
     ReportCheck,
+    RequestedMatch,
+    RequestMatch,
     SubmissionPart,
     Submit,
     Submitted,
@@ -18,7 +22,7 @@ from arena.operator.hosting import (
 )
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.server.hosting import Hosting
-from arena.store.bot_versions import read_content
+from arena.store.bot_versions import SingleFile, read_content, set_published
 from arena.store.entrants import EntrantList, find_entrants, freeze_entrants
 
 if TYPE_CHECKING:
@@ -51,7 +55,9 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
 
     async def submit(request: Submit, tell: SendEvent) -> Submitted:
         content = hosts().uploads.take(request.upload)
-        version = await hosts().submit(request.bot, request.digest, content, request.manifest)
+        is_file = request.file is not None and request.source_digest is not None
+        file = SingleFile(name=request.file or "", digest=request.source_digest or "") if is_file else None
+        version = await hosts().submit(request.bot, request.digest, content, request.manifest, file)
         return Submitted(number=version.number, state=version.state, runners=hosts().runner_count)
 
     async def find(request: FindEntrants, tell: SendEvent) -> EntrantList:
@@ -59,6 +65,16 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
 
     async def keep(request: KeepEntrants, tell: SendEvent) -> None:
         await arena.store.write(freeze_entrants, request.tournament, request.entrants)
+
+    async def change_hosting(request: ChangeHosting, tell: SendEvent) -> None:
+        await hosts().change(request)
+
+    async def publish_version(request: PublishVersion, tell: SendEvent) -> None:
+        await arena.store.write(set_published, request.bot, request.number, published=request.published)
+
+    async def request_match(request: RequestMatch, tell: SendEvent) -> RequestedMatch:
+        match = arena.requested.request(request.bot, request.opponent, request.game, hosts().plays)
+        return RequestedMatch(match=match)
 
     yield OperationHandler(FindEntrants, find)
     yield OperationHandler(KeepEntrants, keep)
@@ -68,3 +84,6 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
     yield OperationHandler(ReadVersion, read_version)
     yield OperationHandler(UploadPart, upload_part)
     yield OperationHandler(Submit, submit)
+    yield OperationHandler(ChangeHosting, change_hosting)
+    yield OperationHandler(PublishVersion, publish_version)
+    yield OperationHandler(RequestMatch, request_match)

@@ -6,6 +6,7 @@ runner's other requests say what became of them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
@@ -15,6 +16,8 @@ from arena.operator.requests import Request
 
 MAX_SLOTS = 256
 """Maximum number of slots of a runner."""
+MAX_RECORDS_BYTES = 512 * 1024
+"""Maximum bytes of the records of a check. Larger ones are left out."""
 MAX_PART_BYTES = 512 * 1024
 """Maximum bytes of a part of a submission. Larger ones would hold up the server for more than a millisecond or two."""
 
@@ -38,6 +41,8 @@ class RunBot(Struct, frozen=True, kw_only=True, tag="run_bot"):
     number: int
     digest: str
     ticket: str
+    games: tuple[str, ...] = ()
+    """The games that it plays; empty for those of its manifest."""
 
 
 class EndBot(Struct, frozen=True, kw_only=True, tag="end_bot"):
@@ -74,6 +79,8 @@ class ReportCheck(Request, frozen=True, tag="report_check"):
     version: int
     passed: bool
     report: str
+    records: Mapping[str, bytes] = {}
+    """The gzipped records of its matches, by game."""
 
 
 class ReadVersion(Request, frozen=True, tag="read_version"):
@@ -103,6 +110,10 @@ class Submit(Request, frozen=True, tag="submit"):
     digest: Sha256Hex
     upload: str
     manifest: str
+    file: str | None = None
+    """The name of the file, if one source file was handed in."""
+    source_digest: str | None = None
+    """The digest of that file without its name."""
 
 
 class Submitted(Struct, frozen=True, kw_only=True):
@@ -112,3 +123,37 @@ class Submitted(Struct, frozen=True, kw_only=True):
     state: str
     runners: int
     """The number of runners that are connected. Without one, the check waits."""
+
+
+class ChangeHosting(Request, frozen=True, tag="change_hosting"):
+    """Change how a hosted bot runs, as its owner wishes. What is None stays as it is."""
+
+    bot: str
+    version: int | None = None
+    """The number of the version that is active from now on. It must have passed its check."""
+    games: tuple[str, ...] | None = None
+    """The games that the active version plays; empty for all that it declares."""
+    paused: bool | None = None
+    """True if the bot shall not run."""
+
+
+class PublishVersion(Request, frozen=True, tag="publish_version"):
+    """Let everybody read the source of a version, or its owner only."""
+
+    bot: str
+    number: int
+    published: bool
+
+
+class RequestMatch(Request, frozen=True, tag="request_match"):
+    """Start an unrated match of a hosted bot against another one, as soon as both are free."""
+
+    bot: str
+    opponent: str
+    game: str
+
+
+class RequestedMatch(Struct, frozen=True, kw_only=True):
+    """The answer to `RequestMatch`: the id of the match."""
+
+    match: str

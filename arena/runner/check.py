@@ -7,10 +7,11 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.operator.hosting import CheckVersion
+from arena.operator.hosting import MAX_RECORDS_BYTES, CheckVersion
 from arena.processes.bot_commands import parse_reference_spec, reference_command
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
@@ -56,8 +57,28 @@ class CheckOutcome(NamedTuple):
     report: str
 
 
-async def check_version(check: CheckVersion, versions: VersionCache, boxes: Boxes, place: int) -> CheckOutcome:
-    """Check a version. Its program runs as the user at this place."""
+class CheckRecords:
+    """The gzipped records of the matches of a check, by game, as far as there is room for them."""
+
+    def __init__(self) -> None:
+        self.by_game: dict[str, bytes] = {}
+
+    def add(self, game: str, record: bytes) -> None:
+        """Add the record of a match, unless all would have more than `MAX_RECORDS_BYTES`."""
+        if sum(map(len, self.by_game.values())) + len(record) <= MAX_RECORDS_BYTES:
+            self.by_game[game] = record
+
+
+async def check_version(
+    check: CheckVersion,
+    versions: VersionCache,
+    boxes: Boxes,
+    place: int,
+    on_record: Callable[[str, bytes], None] = lambda game, record: None,
+) -> CheckOutcome:
+    """Check a version. Its program runs as the user at this place. `on_record` gets the game and the gzipped record of
+    each match.
+    """
     try:
         program = await versions.get(check.digest, place)
     except BuildFailed as fault:
@@ -70,13 +91,20 @@ async def check_version(check: CheckVersion, versions: VersionCache, boxes: Boxe
         lines += _printable(program.build_output).splitlines()
     passed = True
     for game in program.manifest.games:
-        outcome = await _play(check, game, program, boxes, place)
+        outcome = await _play(check, game, program, boxes, place, on_record)
         passed = passed and outcome.passed
         lines.append(outcome.report)
     return CheckOutcome(passed, "\n".join(lines))
 
 
-async def _play(check: CheckVersion, game: str, program: BuiltProgram, boxes: Boxes, place: int) -> CheckOutcome:
+async def _play(
+    check: CheckVersion,
+    game: str,
+    program: BuiltProgram,
+    boxes: Boxes,
+    place: int,
+    on_record: Callable[[str, bytes], None],
+) -> CheckOutcome:
     opponent = OPPONENT if fold_name(check.bot) != OPPONENT else f"{OPPONENT}-2"
     command = client_command(boxes.program_command(program.folder, program.manifest.command, place))
     rival = reference_command(parse_reference_spec(f"{opponent}={OPPONENT}"))
@@ -115,6 +143,7 @@ async def _play(check: CheckVersion, game: str, program: BuiltProgram, boxes: Bo
             await host.close()
         if not isinstance(played, MatchReport):
             return CheckOutcome(False, f"{game}: no match could be played: {played.fault}")
+        on_record(game, await asyncio.to_thread(played.closed.pack_record))
         return _judge(check.bot, game, played, _last_lines(folder / f"{check.bot}.log", check.bot))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

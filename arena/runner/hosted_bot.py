@@ -32,7 +32,7 @@ def client_command(program: Sequence[str], *options: str) -> tuple[str, ...]:
 
 async def run_hosted_bot(run: RunBot, program: BuiltProgram, boxes: Boxes, place: int, url: str, logs: Path) -> str:
     """Run a hosted bot until it ends by itself, and return why it did. It has no more matches if this is cancelled."""
-    games = program.manifest.games
+    games = run.games or program.manifest.games
     for game in itertools.cycle(games):
         options = ["--game", game, "--version", f"v{run.number}"]
         if len(games) > 1:

@@ -23,7 +23,7 @@ from arena.operator.hosting import (
     SubmissionPart,
 )
 from arena.runner.box import Boxes
-from arena.runner.check import check_version
+from arena.runner.check import CheckRecords, check_version
 from arena.runner.hosted_bot import run_hosted_bot
 from arena.runner.version_cache import VersionCache
 from machine.backoff import Backoff
@@ -136,14 +136,17 @@ class RunnerSession:
 
     async def _check(self, check: CheckVersion) -> None:
         log.info("checks %s, version %d", check.bot, check.number)
+        records = CheckRecords()
         try:
             with self._versions.using(check.digest):
-                passed, report = await check_version(check, self._versions, self._boxes, self._check_place)
+                passed, report = await check_version(check, self._versions, self._boxes, self._check_place, records.add)
         except Exception as exc:
             log.exception("the check of %s, version %d failed", check.bot, check.number)
             passed, report = False, f"the check could not be made: {exc!r}"
         log.info("checked %s, version %d: %s", check.bot, check.number, "passed" if passed else "failed")
-        told = ReportCheck(runner=self._runner, version=check.version, passed=passed, report=report)
+        told = ReportCheck(
+            runner=self._runner, version=check.version, passed=passed, report=report, records=records.by_game
+        )
         with contextlib.suppress(Fault):
             await self._connection.ask(told, object)
 

@@ -38,6 +38,7 @@ from arena.server.feed_publisher import FeedPublisher
 from arena.server.lobby_runner import LobbyRunner
 from arena.server.match_headers import MatchHeaders
 from arena.server.nodes import SingleNode
+from arena.server.requested_matches import RequestedMatches
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
@@ -159,6 +160,8 @@ class Arena(HostHandler):
         """The matches that the operator assigns."""
         self.background = BackgroundTasks()
         """The background tasks of the arena. They are cancelled when it closes."""
+        self.requested = RequestedMatches(self.host, self._runner, self.headers, self.background)
+        """The matches that owners of hosted bots ask for."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
         self.stopping = False
         """True once the server is about to stop."""

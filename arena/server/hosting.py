@@ -10,11 +10,11 @@ from collections.abc import Callable
 from arena.host.client_registry import ClientRegistry
 from arena.hosting import fleet
 from arena.hosting.submission import SubmissionLimits
-from arena.operator.hosting import CheckVersion, EndBot, Joined, ReportBotEnded, ReportCheck, RunBot
+from arena.operator.hosting import ChangeHosting, CheckVersion, EndBot, Joined, ReportBotEnded, ReportCheck, RunBot
 from arena.server.auth import Tickets
 from arena.store import bot_versions
 from arena.store.async_store import AsyncStore
-from arena.store.bot_versions import BotVersion, HostedVersion
+from arena.store.bot_versions import BotVersion, HostedVersion, SingleFile
 from machine.event_loop import wait_within
 from protocol.errors import ArenaFault, UsageFault
 from protocol.names import fold_name
@@ -99,12 +99,29 @@ class Hosting:
                 self._refreshing.cancel()
                 self._refreshing = None
 
-    async def submit(self, bot: str, digest: str, content: bytes, manifest: str) -> BotVersion:
+    async def submit(
+        self, bot: str, digest: str, content: bytes, manifest: str, file: SingleFile | None = None
+    ) -> BotVersion:
         """Store a version of a bot, which is then checked. Raise `UsageFault` if there were too many today."""
-        version = await self._store.write(bot_versions.add_version, bot, digest, content, manifest)
+        version = await self._store.write(bot_versions.add_version, bot, digest, content, manifest, file)
         log.info("%s handed in version %d, which is %s", bot, version.number, version.state)
         self._changed.set()
         return version
+
+    async def change(self, change: ChangeHosting) -> None:
+        """Change how a bot runs. Raise `UsageFault` if that is impossible; then nothing is changed."""
+        await self._store.write(
+            bot_versions.change_hosting, change.bot, number=change.version, games=change.games, paused=change.paused
+        )
+        log.info("%s is changed by its owner: %s", change.bot, _describe_change(change))
+        self._changed.set()
+
+    def plays(self, bot: str, game: str) -> bool:
+        """Return whether a runner runs a bot, which plays this game."""
+        if self._fleet.runner_of(fold_name(bot)) is None:
+            return False
+        hosted = [one for one in self._hosted.values() if one.key == fold_name(bot)]
+        return any(game in one.games for one in hosted)
 
     def on_bot_ended(self, report: ReportBotEnded) -> None:
         log.info("the hosted bot %s ended on runner %d: %s", report.bot, report.runner, report.why)
@@ -114,7 +131,13 @@ class Hosting:
         """Store how a check ended, if it is the one that the runner was told to make."""
         if not self._fleet.is_checking(report.runner, report.version):
             return
-        await self._store.write(bot_versions.end_check, report.version, passed=report.passed, report=report.report)
+        await self._store.write(
+            bot_versions.end_check,
+            report.version,
+            passed=report.passed,
+            report=report.report,
+            records=report.records,
+        )
         self._feed(fleet.VersionChecked(report.runner, report.version))
         self._changed.set()
 
@@ -126,7 +149,9 @@ class Hosting:
                 hosted = await self._store.read(bot_versions.hosted_bots)
                 unchecked = await self._store.read(bot_versions.unchecked_versions)
                 self._hosted = {one.version: one for one in hosted}
-                bots = tuple(fleet.HostedBot(one.key, one.version) for one in hosted if not self._is_elsewhere(one))
+                bots = tuple(
+                    fleet.HostedBot(one.key, one.version, one.games) for one in hosted if not self._is_elsewhere(one)
+                )
                 self._feed(fleet.Snapshot(bots, tuple(unchecked)))
                 while not self._effects.empty():
                     await self._perform(self._effects.get_nowait())
@@ -158,7 +183,8 @@ class Hosting:
         hosted = self._hosted[start.version]
         self._orphans.discard(start.bot)
         ticket = self._tickets.issue(start.bot)
-        self._send(start.runner, RunBot(bot=hosted.name, number=hosted.number, digest=hosted.digest, ticket=ticket))
+        run = RunBot(bot=hosted.name, number=hosted.number, digest=hosted.digest, ticket=ticket, games=hosted.games)
+        self._send(start.runner, run)
 
     async def _perform(self, effect: fleet.Effect) -> None:
         """Carry out an effect that the store takes part in."""
@@ -177,3 +203,10 @@ class Hosting:
     def _send(self, runner: int, event: object) -> None:
         if runner in self._tell:
             self._tell[runner](event)
+
+
+def _describe_change(change: ChangeHosting) -> str:
+    words = [] if change.version is None else [f"version {change.version}"]
+    words += [] if change.games is None else [f"games {', '.join(change.games) or 'all'}"]
+    words += [] if change.paused is None else ["paused" if change.paused else "resumed"]
+    return "; ".join(words)

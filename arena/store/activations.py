@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from arena.store.dialect import execute
-from arena.store.retention_clock import database_now
 
 MAX_ACTIVATIONS = 500
 """Number of activations of a bot that are kept: the latest."""
@@ -32,13 +31,12 @@ def note_activation(connection: Connection, version: int, since: str) -> None:
     execute(connection, _DELETE_OLD, {"version": version})
 
 
-def note_passed_check(connection: Connection, version: int) -> None:
-    """Note that a version has passed its check. It counts from the time at which it was handed in, so that a queue of
-    checks makes no version late; from now on if another version became active since it was handed in.
+def submitted_unless_replaced(connection: Connection, version: int) -> str | None:
+    """Return when a version was handed in, from which on it counts if it passes its check, so that a queue of checks
+    makes no version late. Return None if another version became active since, or it is unknown.
     """
     found = execute(connection, _SUBMISSION_QUERY, {"version": version}).one_or_none()
-    if found is not None:
-        note_activation(connection, version, database_now(connection) if found.replaced else found.submitted)
+    return None if found is None or found.replaced else str(found.submitted)
 
 
 def delete_activations(connection: Connection, bot: int) -> None:

@@ -1,18 +1,25 @@
-"""The versions of hosted bots: what their authors handed in, and how its check ended.
+"""The versions of hosted bots: what their authors handed in, how its check ended, and what their owners chose.
 
-The active version of a bot is the one that became active last, among those that passed their check.
+The active version of a bot is the one that became active last, among those that passed their check. It plays unless its
+owner has paused the bot.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from arena.store.activations import note_activation, note_passed_check
+from arena.store.activations import note_activation, submitted_unless_replaced
 from arena.store.dialect import execute, insert_into, replace_nul
 from arena.store.registry import find_bot_id
 from arena.store.retention_clock import database_now, days_before_now
 from arena.store.rows import read_row, read_rows
+from machine.timestamps import format_timestamp
+from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 from protocol.names import fold_name
 
@@ -26,7 +33,10 @@ MAX_PER_DAY = 50
 """Maximum number of versions of a bot that may be handed in within 24 hours."""
 READ_CHUNK_BYTES = 512 * 1024
 """The number of bytes of a submission that are read at a time."""
-_COLUMNS = "bot_versions.id, number, digest, manifest, submitted, state, report, active_since"
+MAX_CONTENT_BYTES = 2**30
+"""More bytes than the content of any version has."""
+_COLUMNS = """bot_versions.id, number, digest, manifest, submitted, state, report, active_since, source_file,
+chosen_games, published, check_records IS NOT NULL AS has_records"""
 """The columns of `BotVersion`, which leave out the content."""
 _OF_BOT = "bot = (SELECT id FROM bots WHERE key = :key)"
 """The SQL condition for the versions of a bot."""
@@ -41,9 +51,11 @@ AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND NOT EXISTS (
 )"""
 """The statement that deletes the versions of a bot beyond `MAX_VERSIONS` that are older than a day, but none with which
 it entered a tournament."""
-_SELECT_HOSTED = f"""SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest
+_SELECT_HOSTED = f"""SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest, manifest,
+chosen_games
 FROM bot_versions JOIN bots ON bots.id = bot_versions.bot
 WHERE state = '{PASSED}' AND bots.token_hash IS NOT NULL AND NOT bots.revoked AND bot_versions.{_ACTIVE}
+AND NOT EXISTS (SELECT 1 FROM paused_bots WHERE paused_bots.bot = bots.id)
 ORDER BY active_since, bot_versions.id"""
 """The query for the bots that shall run, those that wait longest first."""
 
@@ -59,6 +71,24 @@ class BotVersion(Struct, frozen=True, kw_only=True):
     state: str
     report: str
     active_since: str | None
+    source_file: str | None
+    """The name of the file, if the version was handed in as one source file."""
+    chosen_games: str | None
+    """The games that the version plays, as JSON, if its owner chose some of those that it declares."""
+    published: bool
+    """True if everybody may read the source."""
+    has_records: bool
+    """True if matches of the check were kept."""
+
+    @property
+    def declared_games(self) -> tuple[str, ...]:
+        """The games of the manifest, for which the version was checked."""
+        return games_of(self.manifest, None)
+
+    @property
+    def games(self) -> tuple[str, ...]:
+        """The games that the version plays."""
+        return games_of(self.manifest, self.chosen_games)
 
 
 class HostedVersion(Struct, frozen=True, kw_only=True):
@@ -69,27 +99,48 @@ class HostedVersion(Struct, frozen=True, kw_only=True):
     version: int
     number: int
     digest: str
+    manifest: str
+    chosen_games: str | None
+
+    @property
+    def games(self) -> tuple[str, ...]:
+        """The games that the version plays."""
+        return games_of(self.manifest, self.chosen_games)
 
 
-def add_version(connection: Connection, bot: str, digest: str, content: bytes, manifest: str) -> BotVersion:
+class SingleFile(Struct, frozen=True, kw_only=True):
+    """A version that was handed in as one source file: the file's name, and a digest that leaves out the name."""
+
+    name: str
+    digest: str
+
+
+def games_of(manifest: str, chosen: str | None) -> tuple[str, ...]:
+    """Return the games that an owner chose, or those that the manifest declares if there was no choice."""
+    return tuple(msgspec.json.decode(manifest)["games"] if chosen is None else msgspec.json.decode(chosen))
+
+
+def add_version(
+    connection: Connection, bot: str, digest: str, content: bytes, manifest: str, file: SingleFile | None = None
+) -> BotVersion:
     """Store what was handed in for a bot, and return the version. Raise `UsageFault` for an unknown bot, or if too much
     was handed in today.
 
-    The same content is one version: if it had passed, it is active again; if it had failed, it is checked again.
+    The same content is one version: if it had passed, it is active again; if it had failed, it is checked again. The
+    content of a single `file` is the same whatever its name.
     """
-    owner = find_bot_id(connection, bot)
-    if owner is None:
-        raise UsageFault(f"there is no bot called {bot}")
+    owner = _require_bot(connection, bot)
     now = database_now(connection)
-    key = {"bot": owner, "digest": digest}
-    found = execute(connection, "SELECT id, state FROM bot_versions WHERE bot = :bot AND digest = :digest", key).first()
+    key = {"bot": owner, "digest": digest, "source_digest": None if file is None else file.digest}
+    query = """SELECT id, state FROM bot_versions
+    WHERE bot = :bot AND (digest = :digest OR source_digest = :source_digest) ORDER BY id DESC LIMIT 1"""
+    found = execute(connection, query, key).first()
     if found is not None:
-        change = "active_since = :now" if found.state == PASSED else "state = :state, report = ''"
-        if found.state in (PASSED, FAILED):
-            words = {"id": found.id, "now": now, "state": WAITING}
-            execute(connection, f"UPDATE bot_versions SET {change} WHERE id = :id", words)
         if found.state == PASSED:
-            note_activation(connection, found.id, now)
+            _activate(connection, owner, found.id)
+        elif found.state == FAILED:
+            again = "UPDATE bot_versions SET state = :state, report = '' WHERE id = :id"
+            execute(connection, again, {"id": found.id, "state": WAITING})
         return _version(connection, found.id)
     since = days_before_now(connection, 1)
     query = "SELECT count(*) FROM bot_versions WHERE bot = :bot AND submitted > :since"
@@ -98,10 +149,30 @@ def add_version(connection: Connection, bot: str, digest: str, content: bytes, m
     query = "SELECT coalesce(max(number), 0) + 1 FROM bot_versions WHERE bot = :bot"
     number = execute(connection, query, {"bot": owner}).scalar_one()
     row = {**key, "number": number, "content": content, "manifest": manifest, "submitted": now}
-    row |= {"state": WAITING, "report": ""}
+    row |= {"state": WAITING, "report": "", "source_file": None if file is None else file.name}
     made = execute(connection, f"{insert_into('bot_versions', list(row))} RETURNING id", row).scalar_one()
     execute(connection, _DELETE_OLD, {"bot": owner, "since": since})
     return _version(connection, made)
+
+
+def _require_bot(connection: Connection, bot: str) -> int:
+    owner = find_bot_id(connection, bot)
+    if owner is None:
+        raise UsageFault(f"there is no bot called {bot}")
+    return owner
+
+
+def _activate(connection: Connection, owner: int, version: int, since: str | None = None) -> None:
+    """Make a version the active one of its bot, also if the clock has not moved on since the last change. For
+    tournaments it is so from the time `since`, by default from now on.
+    """
+    query = "SELECT max(active_since) FROM bot_versions WHERE bot = :bot"
+    latest = execute(connection, query, {"bot": owner}).scalar_one()
+    now = database_now(connection)
+    if latest is not None and now <= latest:
+        now = format_timestamp(datetime.fromisoformat(latest) + timedelta(milliseconds=1))
+    execute(connection, "UPDATE bot_versions SET active_since = :now WHERE id = :id", {"now": now, "id": version})
+    note_activation(connection, version, since or now)
 
 
 def _version(connection: Connection, id_: int) -> BotVersion:
@@ -135,7 +206,8 @@ def unchecked_versions(connection: Connection) -> list[int]:
 
 def begin_check(connection: Connection, version: int) -> HostedVersion | None:
     """Note that a version is checked, and return it with its bot; None if it is gone."""
-    query = """SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest
+    query = """SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest, manifest,
+chosen_games
     FROM bot_versions JOIN bots ON bots.id = bot_versions.bot WHERE bot_versions.id = :id"""
     row = execute(connection, query, {"id": version}).one_or_none()
     if row is None:
@@ -144,21 +216,114 @@ def begin_check(connection: Connection, version: int) -> HostedVersion | None:
     return read_row(HostedVersion, row)
 
 
-def end_check(connection: Connection, version: int, *, passed: bool, report: str) -> None:
-    """Store how the check of a version ended. A version that passed is active from now on."""
+def end_check(
+    connection: Connection, version: int, *, passed: bool, report: str, records: Mapping[str, bytes] = {}
+) -> None:
+    """Store how the check of a version ended, with the gzipped records of its matches by game. A version that passed is
+    active from now on.
+    """
     words = {
         "id": version,
         "state": PASSED if passed else FAILED,
         "report": replace_nul(report[-MAX_REPORT_CHARS:]),
-        "active_since": database_now(connection) if passed else None,
+        "records": msgspec.json.encode(records) if records else None,
     }
-    execute(
-        connection,
-        "UPDATE bot_versions SET state = :state, report = :report, active_since = :active_since WHERE id = :id",
-        words,
-    )
-    if passed:
-        note_passed_check(connection, version)
+    query = """UPDATE bot_versions SET state = :state, report = :report, check_records = :records, active_since = NULL
+    WHERE id = :id RETURNING bot"""
+    owner = execute(connection, query, words).scalar_one_or_none()
+    if passed and owner is not None:
+        _activate(connection, owner, version, submitted_unless_replaced(connection, version))
+
+
+def use_version(connection: Connection, bot: str, number: int) -> None:
+    """Make a version that passed its check the active one. Raise `UsageFault` if there is none with this number."""
+    versions = list_versions(connection, bot)
+    passed = [version for version in versions if version.state == PASSED]
+    found = next((version for version in versions if version.number == number), None)
+    if found is None or found not in passed:
+        wrong = "does not exist" if found is None else "failed its check" if found.state == FAILED else "is not checked"
+        choices = list_choices([str(version.number) for version in passed]) if passed else "none has passed its check"
+        raise UsageFault(f"version {number} of {bot} {wrong}: {choices}")
+    _activate(connection, _require_bot(connection, bot), found.id)
+
+
+def choose_games(connection: Connection, bot: str, games: Sequence[str]) -> None:
+    """Let the active version of a bot play these games only; with none, all that it declares. Raise `UsageFault` if no
+    version is active, or for a game that the version was not checked for.
+    """
+    active = active_version(connection, bot)
+    if active is None:
+        raise UsageFault(f"{bot} has no version that passed its check: hand one in first")
+    for game in games:
+        if game not in active.declared_games:
+            raise UsageFault(
+                f"version {active.number} of {bot} was not checked for {short_repr(game)}: "
+                f"{list_choices(active.declared_games)}, or hand the program in for more games"
+            )
+    chosen = [game for game in active.declared_games if game in games]
+    words = {"id": active.id, "games": msgspec.json.encode(chosen).decode() if chosen else None}
+    execute(connection, "UPDATE bot_versions SET chosen_games = :games WHERE id = :id", words)
+
+
+def set_paused(connection: Connection, bot: str, *, paused: bool) -> None:
+    """Pause a bot, or let it run again. Raise `UsageFault` for an unknown bot."""
+    owner = _require_bot(connection, bot)
+    execute(connection, "DELETE FROM paused_bots WHERE bot = :bot", {"bot": owner})
+    if paused:
+        row = {"bot": owner, "since": database_now(connection)}
+        execute(connection, insert_into("paused_bots", list(row)), row)
+
+
+def change_hosting(
+    connection: Connection, bot: str, *, number: int | None, games: Sequence[str] | None, paused: bool | None
+) -> None:
+    """Make a version active, choose its games, and pause or resume the bot. What is None stays as it is.
+
+    Raise `UsageFault` as the functions above do.
+    """
+    if number is not None:
+        use_version(connection, bot, number)
+    if games is not None:
+        choose_games(connection, bot, games)
+    if paused is not None:
+        set_paused(connection, bot, paused=paused)
+
+
+def is_paused(connection: Connection, bot: str) -> bool:
+    """Return whether the owner of a bot has paused it."""
+    query = f"SELECT 1 FROM paused_bots WHERE {_OF_BOT}"
+    return execute(connection, query, {"key": fold_name(bot)}).first() is not None
+
+
+def set_published(connection: Connection, bot: str, number: int, *, published: bool) -> None:
+    """Let everybody read the source of a version, or its owner only. Raise `UsageFault` if there is no such version."""
+    query = f"UPDATE bot_versions SET published = :published WHERE number = :number AND {_OF_BOT}"
+    words = {"published": published, "number": number, "key": fold_name(bot)}
+    if not execute(connection, query, words).rowcount:
+        raise UsageFault(f"{bot} has no version {number}")
+
+
+def published_versions(connection: Connection, bot: str) -> list[BotVersion]:
+    """Return the versions of a bot whose source everybody may read, newest first."""
+    query = f"SELECT {_COLUMNS} FROM bot_versions WHERE published AND {_OF_BOT} ORDER BY number DESC"
+    return read_rows(BotVersion, execute(connection, query, {"key": fold_name(bot)}))
+
+
+def records_of_check(connection: Connection, bot: str, number: int) -> Mapping[str, bytes]:
+    """Return the gzipped records of the matches of a version's check, by game; none if there are none."""
+    query = f"SELECT check_records FROM bot_versions WHERE number = :number AND {_OF_BOT}"
+    row = execute(connection, query, {"number": number, "key": fold_name(bot)}).one_or_none()
+    if row is None or row.check_records is None:
+        return {}
+    return msgspec.json.decode(bytes(row.check_records), type=dict[str, bytes])
+
+
+def source_of(connection: Connection, bot: str, number: int, max_bytes: int = MAX_CONTENT_BYTES) -> bytes | None:
+    """Return the content of a version, a zip; None if there is no such version, or if it has more than `max_bytes`."""
+    query = f"SELECT content FROM bot_versions WHERE number = :number AND {_OF_BOT} AND length(content) <= :max"
+    words = {"number": number, "key": fold_name(bot), "max": max_bytes}
+    row = execute(connection, query, words).one_or_none()
+    return None if row is None else bytes(row.content)
 
 
 def read_content(connection: Connection, digest: str, offset: int) -> bytes:

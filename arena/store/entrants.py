@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from arena.store.bot_versions import CHECKING, WAITING
+from arena.store.bot_versions import CHECKING, WAITING, games_of
 from arena.store.dialect import execute, insert_into
 from arena.store.registry import find_bot_id
 from arena.store.retention_clock import database_now
@@ -22,7 +21,7 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name
 
 _SELECT_ACTIVATIONS = """SELECT bots.name, bots.key, bot_activations.number, bot_activations.digest,
-    bot_activations.since, bot_versions.manifest
+    bot_activations.since, bot_versions.manifest, bot_versions.chosen_games
 FROM bot_activations JOIN bots ON bots.id = bot_activations.bot
 LEFT JOIN bot_versions ON bot_versions.bot = bots.id AND bot_versions.digest = bot_activations.digest
 WHERE bots.token_hash IS NOT NULL AND NOT bots.revoked
@@ -101,7 +100,7 @@ def _choose(rows: Sequence[Any], game: str, until: str, *, late: bool) -> tuple[
     version = f"{row.name}, version {row.number}"
     if row.manifest is None:
         return f"{version}, which was active at {until}, is no longer kept: it can't enter"
-    if game not in msgspec.json.decode(row.manifest, type=_DeclaredGames).games:
+    if game not in games_of(row.manifest, row.chosen_games):
         return ""
     if not before and not late:
         return f"{version}, was handed in at {row.since}, after the deadline: it does not enter without --late"
@@ -110,10 +109,6 @@ def _choose(rows: Sequence[Any], game: str, until: str, *, late: bool) -> tuple[
     if before and newest is not row:
         return entrant, [f"{newest.name}, version {newest.number}, came after the deadline: version {row.number} plays"]
     return entrant, []
-
-
-class _DeclaredGames(Struct):
-    games: list[str]
 
 
 def _unchecked(connection: Connection, until: str, named: Mapping[str, str]) -> Iterator[str]:

@@ -94,6 +94,7 @@ _DELETE_OLD_INCIDENTS = f"""DELETE FROM incidents WHERE bot = :bot AND id NOT IN
 )"""
 _DELETE_INCIDENTS = "DELETE FROM incidents WHERE bot = :bot"
 _DELETE_BOT_VERSIONS = "DELETE FROM bot_versions WHERE bot = :bot"
+_DELETE_PAUSE = "DELETE FROM paused_bots WHERE bot = :bot"
 _DELETE_FAILURES = """DELETE FROM failures WHERE EXISTS (
     SELECT 1 FROM seats WHERE seats.match = failures.match AND seats.seat = failures.seat AND seats.bot = :bot
 )"""
@@ -167,6 +168,7 @@ def register_bot(
     execute(connection, _DELETE_INCIDENTS, {"bot": registered})
     execute(connection, _DELETE_BOT_VERSIONS, {"bot": registered})
     delete_activations(connection, registered)
+    execute(connection, _DELETE_PAUSE, {"bot": registered})
 
 
 def register_newcomer(
@@ -314,6 +316,7 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     execute(connection, _DELETE_BOT_VERSIONS, {"bot": number})
     if number is not None:
         delete_activations(connection, number)
+    execute(connection, _DELETE_PAUSE, {"bot": number})
     return placeholder
 
 

@@ -30,7 +30,7 @@ APPLICATION_ID = 0x626F7461
 """The application id ("bota") in the header of an arena's SQLite file."""
 SCHEMA_MARK = "Bot Arena"
 """The comment that marks the schemas of an arena on PostgreSQL."""
-SCHEMA_REVISIONS = ("0001", "0002", "0003", "0005")
+SCHEMA_REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 """The revisions of the schema, oldest first. Each but the first has a migration that leads to it."""
 
 metadata = MetaData()
@@ -357,10 +357,22 @@ bot_versions = Table(
     Column("state", _short_text(8), nullable=False, comment="waiting, checking, passed or failed"),
     Column("report", ByteOrderedText, nullable=False, comment="of the check; empty before its end"),
     Column("active_since", _short_text(32), comment="null: it never was; the latest of a bot is the one that plays"),
+    Column("check_records", LargeBinary, comment="JSON: the record of the check's match by game, gzip in base64"),
+    Column("source_file", ByteOrderedText, comment="its name, if the version was handed in as one source file"),
+    Column("source_digest", _short_text(64), comment="of one source file without its name, SHA-256"),
+    Column("chosen_games", ByteOrderedText, comment="JSON: those that it plays; null: all of the manifest"),
+    Column("published", Boolean, nullable=False, server_default=false(), comment="everybody may read the source"),
     UniqueConstraint("bot", "number", name="one_version_a_number"),
     UniqueConstraint("bot", "digest", name="one_version_a_digest"),
     Index("bot_versions_by_digest", "digest"),
     Index("bot_versions_by_state", "state"),
+)
+
+paused_bots = Table(
+    "paused_bots",
+    metadata,
+    Column("bot", ForeignKey("bots.id"), primary_key=True, comment="a hosted bot that does not run now"),
+    Column("since", _short_text(32), nullable=False),
 )
 
 bot_activations = Table(

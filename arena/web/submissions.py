@@ -1,7 +1,8 @@
-"""Takes what authors of hosted bots hand in, and tells them how its check went.
+"""Takes what authors of hosted bots hand in, tells them how its check went, and changes how their bots run.
 
-Only the owner of a bot, by its token, and the operator get an answer. What is handed in is unpacked and checked here,
-in the pages' process; the server, to which it is passed on, stores it.
+Only the owner of a bot, by its token, and the operator get an answer; a source that the owner has published is for
+everybody. What is handed in is unpacked and checked here, in the pages' process; the server, to which it is passed on,
+stores it. The server makes the changes too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from math import ceil
+from typing import TypeVar
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -27,25 +30,57 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from arena.hosting.submission import Submission, SubmissionLimits, read_source_file, read_submission
+from arena.hosting.submission import (
+    Submission,
+    SubmissionLimits,
+    digest_of_source,
+    read_source_file,
+    read_submission,
+)
 from arena.operator.client import connect_to_url
-from arena.operator.hosting import MAX_PART_BYTES, Submit, Submitted, UploadPart
-from arena.store.bot_versions import BotVersion, list_versions
+from arena.operator.hosting import (
+    MAX_PART_BYTES,
+    ChangeHosting,
+    PublishVersion,
+    RequestedMatch,
+    RequestMatch,
+    Submit,
+    Submitted,
+    UploadPart,
+)
+from arena.store.bot_versions import (
+    BotVersion,
+    active_version,
+    is_paused,
+    list_versions,
+    published_versions,
+    records_of_check,
+    source_of,
+)
 from arena.store.registry import RegisteredBot, find_registered_bot
 from arena.store.tokens import hash_token
-from arena.web.answers import visitor_of
+from arena.web.answers import Pieces, StreamedAnswer, queue_endpoint, visitor_of
 from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
 from arena.web.errors import NotFound
+from arena.web.hosted_sources import read_only_file
 from arena.web.hosting_config import HostingConfig
+from arena.web.offline import grades_of, offline_page_in_pieces
 from arena.web.rendering import site_of
 from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
-from protocol.display import short_repr
+from protocol.display import list_choices, short_repr
+from protocol.errors import UsageFault
 from protocol.games import offered_game_names
+from protocol.names import is_bot_name
+from referee.record_reader import read_record_in_steps
 
 PATH = f"{PREFIX}/bots/{{bot}}/submissions"
 """The path of what was handed in for a bot."""
+HOSTING_PATH, MATCHES_PATH = f"{PREFIX}/bots/{{bot}}/hosting", f"{PREFIX}/bots/{{bot}}/matches"
+"""The paths of how a bot runs, and of the matches that its owner asks for."""
 LIMITS = SubmissionLimits()
 """The limits on a submission."""
+TRUTH_VALUES = {"true": True, "false": False}
+"""The words for truth values in a query."""
 ZIP_ENDING = ".zip"
 """The ending of the name of a file that is a zip with a manifest."""
 MAX_UPLOADS, MAX_UPLOADS_PER_ADDRESS = 8, 4
@@ -61,7 +96,12 @@ log = logging.getLogger("arena.web.submissions")
 
 
 class VersionAnswer(Struct, frozen=True, kw_only=True):
-    """A version of a hosted bot. Its state is waiting, checking, passed or failed; `active` is the one that plays."""
+    """A version of a hosted bot. Its state is waiting, checking, passed or failed; `active` is the one that plays.
+
+    It plays `games`, which are all that it declares or those that its owner chose. `file` is the name of its only file,
+    or null if a zip was handed in. `published` says whether everybody may read its source. `matches` are the games of
+    the check whose matches are kept.
+    """
 
     number: int
     state: str
@@ -69,21 +109,30 @@ class VersionAnswer(Struct, frozen=True, kw_only=True):
     digest: str
     submitted: str
     games: tuple[str, ...]
+    declared_games: tuple[str, ...]
     language: str
+    file: str | None
+    published: bool
     report: str
+    matches: tuple[str, ...]
 
 
 class VersionsAnswer(Struct, frozen=True, kw_only=True):
-    """The versions of a hosted bot, newest first."""
+    """The versions of a hosted bot, newest first, and whether its owner has paused it."""
 
+    paused: bool
     versions: Sequence[VersionAnswer]
+
+
+AnyVersion = TypeVar("AnyVersion", BotVersion, VersionAnswer)
 
 
 def can_have_submission(scope: Scope) -> bool:
     """Return whether a request may have a body, because it hands a program in and says how large it is."""
     headers = Headers(scope=scope)
     size = headers.get("content-length", "")
-    is_submission = scope["method"] == "POST" and scope["path"].startswith(f"{PREFIX}/bots/")
+    path = scope["path"]
+    is_submission = scope["method"] == "POST" and path.startswith(f"{PREFIX}/bots/") and path.endswith("/submissions")
     return is_submission and size.isdecimal() and len(size) < 12 and int(size) <= LIMITS.packed_bytes
 
 
@@ -103,6 +152,11 @@ class Submissions:
             Route(PATH, self._submit, methods=["POST"]),
             Route(PATH, self._list, methods=["GET"]),
             Route(f"{PATH}/{{number:int}}", self._show, methods=["GET"]),
+            Route(f"{PATH}/{{number:int}}", self._publish, methods=["POST"]),
+            Route(f"{PATH}/{{number:int}}/source", self._send_source, methods=["GET"]),
+            Route(f"{PATH}/{{number:int}}/matches/{{game}}", self._send_replay, methods=["GET"]),
+            Route(HOSTING_PATH, self._change, methods=["POST"]),
+            Route(MATCHES_PATH, self._request_match, methods=["POST"]),
         ]
 
     async def _submit(self, request: Request) -> Response:
@@ -110,8 +164,9 @@ class Submissions:
         address = visitor_of(request)
         with self._upload_place(address):
             data = await _read_body(request)
+            file = _file_of(request)
             async with self._unpacking:
-                submission = await run_in_threadpool(_read, request, data)
+                submission = await run_in_threadpool(_read, request, file, data)
                 content = await run_in_threadpool(submission.pack)
             upload = secrets.token_hex(16)
             told = Submit(
@@ -119,6 +174,8 @@ class Submissions:
                 digest=submission.digest,
                 upload=upload,
                 manifest=msgspec.json.encode(submission.manifest).decode(),
+                file=file,
+                source_digest=None if file is None else digest_of_source(submission, file),
             )
             async with connect_to_url(hosting.url, hosting.token, f"submission from {address}") as operator:
                 for at in range(0, len(content), MAX_PART_BYTES):
@@ -145,20 +202,79 @@ class Submissions:
                 del self._uploads[address]
 
     async def _list(self, request: Request) -> Response:
-        return _respond(VersionsAnswer(versions=await self._versions(request)))
+        _, bot = await self._authorize(request)
+        return _respond(await _all_versions(request, bot.name))
 
     async def _show(self, request: Request) -> Response:
-        number = request.path_params["number"]
-        for version in await self._versions(request):
-            if version.number == number:
-                return _respond(version)
-        raise NotFound(f"{request.path_params['bot']} has no version {number}")
-
-    async def _versions(self, request: Request) -> list[VersionAnswer]:
         _, bot = await self._authorize(request)
-        versions = await run_in_threadpool(site_of(request).reader.read, list_versions, bot.name)
-        active = max((version for version in versions if version.active_since), key=_activity, default=None)
-        return [_answer_of(version, is_active=version is active) for version in versions]
+        return _respond(await _one_version(request, bot.name))
+
+    async def _change(self, request: Request) -> Response:
+        """Pause or resume a bot, make another version active, or choose the games that it plays."""
+        hosting, bot = await self._authorize(request)
+        query = request.query_params
+        _check_query(request, ("paused", "version", "game"))
+        games = tuple(game for game in query.getlist("game") if game)
+        change = ChangeHosting(
+            bot=bot.name,
+            version=_read_number(query["version"]) if "version" in query else None,
+            games=games if "game" in query else None,
+            paused=_read_truth("paused", query["paused"]) if "paused" in query else None,
+        )
+        async with connect_to_url(hosting.url, hosting.token, _origin(request)) as operator:
+            await operator.ask(change, object)
+        return _respond(await _all_versions(request, bot.name))
+
+    async def _publish(self, request: Request) -> Response:
+        hosting, bot = await self._authorize(request)
+        _check_query(request, ("published",))
+        version = await _one_version(request, bot.name)
+        published = _read_truth("published", request.query_params["published"])
+        async with connect_to_url(hosting.url, hosting.token, _origin(request)) as operator:
+            await operator.ask(PublishVersion(bot=bot.name, number=version.number, published=published), object)
+        return _respond(await _one_version(request, bot.name))
+
+    async def _request_match(self, request: Request) -> Response:
+        hosting, bot = await self._authorize(request)
+        _check_query(request, ("opponent", "game"))
+        active = await run_in_threadpool(site_of(request).reader.read, active_version, bot.name)
+        games = () if active is None else active.games
+        opponent = request.query_params.get("opponent", "")
+        if not is_bot_name(opponent):
+            raise UsageFault("which bot shall it play against? Name it, as in ?opponent=random")
+        game = request.query_params.get("game") or (games[0] if len(games) == 1 else "")
+        if game not in games:
+            raise UsageFault(
+                f"game is {short_repr(game)}: {list_choices(games)}, which are those that {bot.name} plays"
+            )
+        async with connect_to_url(hosting.url, hosting.token, _origin(request)) as operator:
+            told = await operator.ask(RequestMatch(bot=bot.name, opponent=opponent, game=game), RequestedMatch)
+        return _respond(told, HTTPStatus.ACCEPTED)
+
+    async def _send_replay(self, request: Request) -> Response:
+        """Send the match of a check as one HTML file that plays offline."""
+        _, bot = await self._authorize(request)
+        number, game = request.path_params["number"], request.path_params["game"]
+        records = await run_in_threadpool(site_of(request).reader.read, records_of_check, bot.name, number)
+        if game not in records:
+            raise NotFound(
+                f"version {number} of {bot.name} has no match of {short_repr(game)}: {list_choices(sorted(records))}"
+            )
+        name = f"{bot.name}-{number}-{game}"
+        return await queue_endpoint(lambda request: _replay_of(records[game], name), slow=True)(request)
+
+    async def _send_source(self, request: Request) -> Response:
+        """Send the source of a version: its only file, or a zip. A published one is for everybody."""
+        name, number = request.path_params["bot"], request.path_params["number"]
+        reader = site_of(request).reader
+        published = await run_in_threadpool(reader.read, published_versions, name)
+        version = next((one for one in published if one.number == number), None)
+        if version is None:
+            _, bot = await self._authorize(request)
+            versions = await run_in_threadpool(reader.read, list_versions, bot.name)
+            version = _find_version(versions, bot.name, number)
+        content = await run_in_threadpool(reader.read, source_of, name, number) or b""
+        return await run_in_threadpool(_send_file, f"{name}-{number}{ZIP_ENDING}", version.source_file, content)
 
     async def _authorize(self, request: Request) -> tuple[HostingConfig, RegisteredBot]:
         """Return the bot of a request that has the bot's token, or the operator's. Raise `NotFound` if there is no such
@@ -191,20 +307,97 @@ def _unauthorized(why: str) -> HTTPException:
 
 
 async def _read_body(request: Request) -> bytes:
+    """Return the body of a request. Raise `UsageFault` if it is too large, empty or a form."""
+    how = "send the file itself as the body, as curl --data-binary @mine.py does"
+    if request.headers.get("content-type", "").lower().startswith("multipart/"):
+        raise UsageFault(f"the body is a form: {how}")
     body = bytearray()
     async for piece in request.stream():
         body += piece
         LIMITS.check_packed(len(body))
+    if not body:
+        raise UsageFault(f"the body is empty: {how}")
     return bytes(body)
 
 
-def _read(request: Request, data: bytes) -> Submission:
-    """Return the submission in a request's body. Raise `UsageFault` if it is wrong."""
+def _file_of(request: Request) -> str | None:
+    """Return the name of the source file in a request's body; None if it is a zip."""
     file = request.query_params.get("file", f"bot{ZIP_ENDING}")[:MAX_NAME_CHARS]
+    return None if file.endswith(ZIP_ENDING) else file
+
+
+def _read(request: Request, file: str | None, data: bytes) -> Submission:
+    """Return the submission in a request's body. Raise `UsageFault` if it is wrong."""
     games = offered_game_names()
-    if file.endswith(ZIP_ENDING):
+    if file is None:
         return read_submission(data, games, LIMITS)
     return read_source_file(file, data, request.query_params.getlist("game"), games, LIMITS)
+
+
+def _origin(request: Request) -> str:
+    return f"owner at {visitor_of(request)}"
+
+
+def _check_query(request: Request, fields: Sequence[str]) -> None:
+    """Raise `UsageFault` if a query has none of these fields, or another one."""
+    asked = list(request.query_params)
+    unknown = next((field for field in asked if field not in fields), None)
+    if unknown is not None or not asked:
+        given = "there is no field" if unknown is None else f"there is no field {short_repr(unknown)}"
+        raise UsageFault(f"{given} in the query: {list_choices(fields)}")
+
+
+def _read_truth(field: str, text: str) -> bool:
+    if text not in TRUTH_VALUES:
+        raise UsageFault(f"{field} is {short_repr(text)}: {list_choices(TRUTH_VALUES)}")
+    return TRUTH_VALUES[text]
+
+
+def _read_number(text: str) -> int:
+    if not (text.isdecimal() and text.isascii() and len(text) < 10):
+        raise UsageFault(f"version is {short_repr(text)}: a whole number, as in the list of versions")
+    return int(text)
+
+
+def _send_file(zip_name: str, file: str | None, content: bytes) -> Response:
+    """Return a version's zip, or the only file in it, as a download."""
+    media, name = ("application/zip", zip_name) if file is None else ("text/plain", file)
+    if file is not None:
+        content = read_only_file(content, file)
+    headers = {"cache-control": "no-store", "content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    return Response(content, headers=headers, media_type=media)
+
+
+def _replay_of(data: bytes, name: str) -> StreamedAnswer:
+    def pieces() -> Pieces:
+        record = yield from read_record_in_steps(data, name)
+        yield from offline_page_in_pieces(record, grades_of)
+
+    headers = {"cache-control": "no-store", "content-disposition": f"attachment; filename*=UTF-8''{quote(name)}.html"}
+    return StreamedAnswer(pieces(), "text/html", headers=headers)
+
+
+async def _all_versions(request: Request, bot: str) -> VersionsAnswer:
+    reader = site_of(request).reader
+    versions = await run_in_threadpool(reader.read, list_versions, bot)
+    active = max((version for version in versions if version.active_since), key=_activity, default=None)
+    return VersionsAnswer(
+        paused=await run_in_threadpool(reader.read, is_paused, bot),
+        versions=[_answer_of(version, is_active=version is active) for version in versions],
+    )
+
+
+async def _one_version(request: Request, bot: str) -> VersionAnswer:
+    """Return the version that the path of a request names. Raise `NotFound` if there is none."""
+    told = await _all_versions(request, bot)
+    return _find_version(told.versions, bot, request.path_params["number"])
+
+
+def _find_version(versions: Sequence[AnyVersion], bot: str, number: int) -> AnyVersion:
+    for version in versions:
+        if version.number == number:
+            return version
+    raise NotFound(f"{bot} has no version {number}")
 
 
 def _activity(version: BotVersion) -> tuple[str, int]:
@@ -212,16 +405,19 @@ def _activity(version: BotVersion) -> tuple[str, int]:
 
 
 def _answer_of(version: BotVersion, *, is_active: bool) -> VersionAnswer:
-    declared = msgspec.json.decode(version.manifest)
     return VersionAnswer(
         number=version.number,
         state=version.state,
         active=is_active,
         digest=version.digest,
         submitted=version.submitted,
-        games=tuple(declared["games"]),
-        language=declared["language"],
+        games=version.games,
+        declared_games=version.declared_games,
+        language=msgspec.json.decode(version.manifest)["language"],
+        file=version.source_file,
+        published=version.published,
         report=version.report,
+        matches=version.declared_games if version.has_records else (),
     )
 
 

@@ -64,14 +64,27 @@ class PageClient:
         """Post a body to a path of the API with a query. Return the answer, and raise errors, as `fetch` does."""
         return self._ask(path, query, body)
 
-    def _ask(self, path: Sequence[str], query: Mapping[str, Any], body: bytes | None = None) -> Any:
-        if self._page is None:
-            self._page = self._find_page()
+    def download(self, *path: str) -> bytes:
+        """Return the file at a path of the API. Raise `PageError` as `fetch` does."""
+        url = self._url(path, {})
+        status, told, _ = self._get(url, ANSWER_TIMEOUT_S, self._authorization())
+        return told if status == HTTPStatus.OK else self._ask(path, {})
+
+    def url_of(self, *path: str) -> str:
+        """Return the address of a page for people."""
+        return "/".join([self._find_page(), *(quote(part, safe="") for part in path)])
+
+    def _url(self, path: Sequence[str], query: Mapping[str, Any]) -> str:
         given = {key: value for key, value in query.items() if value is not None}
         where = "/".join(quote(part, safe="") for part in path)
-        url = f"{self._page}/api/v1/{where}{'?' if given else ''}{urlencode(given, doseq=True)}"
-        authorization = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
-        status, told, headers = self._get(url, ANSWER_TIMEOUT_S, authorization, body)
+        return f"{self._find_page()}/api/v1/{where}{'?' if given else ''}{urlencode(given, doseq=True)}"
+
+    def _authorization(self) -> Mapping[str, str]:
+        return {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
+
+    def _ask(self, path: Sequence[str], query: Mapping[str, Any], body: bytes | None = None) -> Any:
+        url = self._url(path, query)
+        status, told, headers = self._get(url, ANSWER_TIMEOUT_S, self._authorization(), body)
         try:
             answer = msgspec.json.decode(told)
         except (msgspec.DecodeError, UnicodeError) as exc:
@@ -87,7 +100,11 @@ class PageClient:
         return answer
 
     def _find_page(self) -> str:
-        """Return the address of the page that the arena's HTTP answer links to. It must be on the arena's host."""
+        """Return the address of the page: the one that was given, or the one that the arena's HTTP answer links to,
+        which must be on the arena's host.
+        """
+        if self._page is not None:
+            return self._page
         asked = re.sub("^ws", "http", self._arena)
         _, _, headers = self._get(asked, FIND_TIMEOUT_S)
         found = _PAGE_LINK_PATTERN.search(headers.get("Link", ""))
@@ -95,7 +112,8 @@ class PageClient:
             raise PageError(
                 f"the arena at {self._arena} names no page: give the page's address, as in a browser, {self._hint}"
             )
-        return found[1].rstrip("/")
+        self._page = found[1].rstrip("/")
+        return self._page
 
     def _get(
         self, url: str, timeout_s: float, headers: Mapping[str, str] = {}, body: bytes | None = None

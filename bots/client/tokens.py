@@ -54,6 +54,16 @@ def find_or_make_token(url: str, bot: str, path: Path) -> str:
         raise BadTokenFile(f"{path}: {exc.strerror or exc}; give the token with --token, or make it yours") from exc
 
 
+def find_token(url: str, bot: str, path: Path) -> str | None:
+    """Return the saved token of `bot` at the arena of `url`, if there is one. Raise `BadTokenFile` as
+    `find_or_make_token` does.
+    """
+    try:
+        return _read_tokens(path).get(_host_and_port(url), {}).get(fold_name(bot))
+    except OSError as exc:
+        raise BadTokenFile(f"{path}: {exc.strerror or exc}; give the token with --token, or make it yours") from exc
+
+
 def read_handed_token(descriptor: int) -> str:
     """Return the token in the next line of a file descriptor, reading no further. Raise `BadTokenFile` without one."""
     read = bytearray()

@@ -6,20 +6,25 @@ import asyncio
 import os
 import time
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
-from msgspec import Struct
 
 from bots.agents.page import PageClient, PageError, check_page
 from bots.client.settings import DEFAULT_URL, check_name, check_url, read_token
 from bots.client.tokens import default_path, find_or_make_token
+from bots.commands.hosted_versions import (
+    Version,
+    describe,
+    explaining_absence,
+    fetch_versions,
+    read_version,
+    show_report,
+    show_versions,
+)
 from machine.client.connecting import connect
 from machine.client.timeouts import ClientTimeouts
 from machine.terminal import say
@@ -41,16 +46,6 @@ IGNORED_NAMES = frozenset({"__pycache__", "node_modules", ".git", ".venv", ".DS_
 """The names of files and folders that are left out of a folder that is handed in."""
 
 
-class _Version(Struct, frozen=True, kw_only=True):
-    """The fields of a version that this command shows."""
-
-    number: int
-    state: str
-    active: bool = False
-    submitted: str = ""
-    report: str = ""
-
-
 def submit(
     what: Annotated[Path | None, typer.Argument(metavar="FILE|FOLDER", help="The program, or its folder.")] = None,
     server: Annotated[
@@ -62,6 +57,9 @@ def submit(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Follow the check; the exit code is 1 if it fails.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Show the versions and the newest check's report.")] = False,
+    version: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="With --status: the report of this version [the newest].")
+    ] = None,
     token: Annotated[
         str | None, typer.Option(envvar=bot_launch.TOKEN_VARIABLE, help="The bot's token; else the saved one.")
     ] = None,
@@ -74,25 +72,28 @@ def submit(
     check_url(server)
     if what is None and not status:
         raise UsageFault("name the file or the folder of the program, or ask for --status")
+    if version is not None and not status:
+        raise UsageFault("--version is the number of a version whose report --status shows: add --status")
     bot = name or (what.absolute().stem if what is not None else "")
     check_name(bot, "the bot's name")
     secret = find_or_make_token(server, bot, default_path()) if token is None else read_token(token)
     client = PageClient(server, None if page is None else check_page(page), token=secret)
     if status:
-        with _explaining_absence():
-            _show_status(client, bot)
+        told = fetch_versions(client, bot)
+        show_versions(bot, told)
+        show_report(bot, told, version)
         return
     assert what is not None
     file, content = _read(what, game or ())
     if len(content) > MAX_SUBMISSION_BYTES:
         raise UsageFault(f"{what} has {len(content)} bytes to hand in: {MAX_SUBMISSION_BYTES} at most")
     games = {"game": list(game)} if game and not file.endswith(".zip") else {}
-    version = _hand_in(client, server, bot, secret, file, content, games)
-    say(f"{bot}: version {version.number} was handed in; it is {version.state}", flush=True)
+    handed_in = _hand_in(client, server, bot, secret, file, content, games)
+    say(f"{bot}: version {handed_in.number} was handed in; it is {handed_in.state}", flush=True)
     if wait:
-        version = _follow(client, bot, version.number)
-        say(_describe(bot, version))
-        if version.state != "passed":
+        checked = _follow(client, bot, handed_in.number)
+        say(describe(bot, checked))
+        if checked.state != "passed":
             raise SystemExit(1)
 
 
@@ -104,6 +105,8 @@ def _read(what: Path, games: Any) -> tuple[str, bytes]:
                 raise UsageFault("--game is for a single file: a folder names its games in bot.toml")
             return "bot.zip", _pack(what)
         content = what.read_bytes()
+    if not content:
+        raise UsageFault(f"{what} is empty: hand in a program")
     if what.suffix != ".zip" and not games:
         raise UsageFault("which game does it play? Name it with --game")
     if what.suffix == ".zip" and games:
@@ -126,17 +129,17 @@ def _pack(folder: Path) -> bytes:
 
 def _hand_in(
     client: PageClient, server: str, bot: str, token: str, file: str, content: bytes, games: dict[str, list[str]]
-) -> _Version:
+) -> Version:
     """Send a submission. A bot that the arena does not know is registered first, as by its first connection."""
     path = ("bots", bot, "submissions")
     try:
-        with _explaining_absence():
+        with explaining_absence():
             client.fetch(*path)  # a page that refuses a request with a large body may end it before its answer is read
     except PageError as fault:
         if fault.status != HTTPStatus.NOT_FOUND or "no bot called" not in str(fault):
             raise
         asyncio.run(_register(server, bot, token))
-    return _convert(client.post(content, *path, file=file, **games))
+    return read_version(client.post(content, *path, file=file, **games))
 
 
 async def _register(server: str, bot: str, token: str) -> None:
@@ -153,56 +156,12 @@ async def _register(server: str, bot: str, token: str) -> None:
     raise Fault(f"{bot}: the arena ended the connection before it answered")
 
 
-@contextmanager
-def _explaining_absence() -> Iterator[None]:
-    """Say that an arena hosts no bots, instead of that it has no page for it."""
-    try:
-        yield
-    except PageError as fault:
-        if fault.status == HTTPStatus.NOT_FOUND and "there is nothing at" in str(fault):
-            raise Fault(
-                "this arena runs no programs of others: ask its operator, or connect the bot yourself"
-            ) from fault
-        raise
-
-
-def _convert(answer: Any) -> _Version:
-    try:
-        return msgspec.convert(answer, _Version)
-    except msgspec.ValidationError as exc:
-        raise PageError(f"the arena answers like another version: {exc}") from exc
-
-
-def _follow(client: PageClient, bot: str, number: int) -> _Version:
+def _follow(client: PageClient, bot: str, number: int) -> Version:
     """Return a version once its check has ended."""
     until = time.monotonic() + CHECK_TIMEOUT_S
     while time.monotonic() < until:
-        version = _convert(client.fetch("bots", bot, "submissions", str(number)))
+        version = read_version(client.fetch("bots", bot, "submissions", str(number)))
         if version.state not in OPEN_STATES:
             return version
         time.sleep(POLL_INTERVAL_S)
     raise Fault(f"{bot}: version {number} is not checked after {CHECK_TIMEOUT_S:g} s: does the arena have a runner?")
-
-
-def _show_status(client: PageClient, bot: str) -> None:
-    versions = [_convert(one) for one in client.fetch("bots", bot, "submissions")["versions"]]
-    if not versions:
-        say(f"{bot}: nothing was handed in")
-        return
-    for version in reversed(versions):
-        say(f"version {version.number}  {version.state}{', plays now' if version.active else ''}  {version.submitted}")
-    say(_describe(bot, versions[0]))
-
-
-def _describe(bot: str, version: _Version) -> str:
-    lines = [escape_unprintable(line) for line in version.report.splitlines()]
-    return "\n".join([f"{bot}: version {version.number} {_STATE_WORDS.get(version.state, version.state)}", *lines])
-
-
-_STATE_WORDS = {
-    "waiting": "waits for its check",
-    "checking": "is being checked",
-    "passed": "passed its check",
-    "failed": "failed its check",
-}
-"""The end of a sentence about a version, by the version's state."""

@@ -10,14 +10,23 @@ import pytest
 from arena.store import bot_versions
 from arena.store.bot_versions import (
     BotVersion,
+    SingleFile,
     active_version,
     add_version,
     begin_check,
+    choose_games,
     end_check,
     hosted_bots,
+    is_paused,
     list_versions,
+    published_versions,
     read_content,
+    records_of_check,
+    set_paused,
+    set_published,
+    source_of,
     unchecked_versions,
+    use_version,
 )
 from arena.store.registry import anonymize_bot, register_bot, revoke_bots
 from arena.store.store import Store
@@ -75,6 +84,92 @@ def test_the_same_content_is_one_version_which_plays_again_or_is_checked_again(s
     assert add(store, "2").number == 2
     assert active(store) == 2, "it was handed in again: a way back"
     assert len(store.read(list_versions, "ann")) == 2
+
+
+def test_a_file_under_another_name_is_the_same_version(store: Store) -> None:
+    def add_file(name: str, digest: str, of_source: str) -> BotVersion:
+        file = SingleFile(name=name, digest=of_source)
+        return store.write(add_version, "ann", digest, b"zip", '{"games": ["nim"]}', file)
+
+    first = add_file("mine.py", "1", "same")
+    again = add_file("copy.py", "2", "same")
+    assert (again.number, again.source_file) == (1, "mine.py")
+    assert add_file("mine.py", "3", "other").number == 2
+    assert add(store, "4").number == 3
+    assert len({first.id, again.id}) == 1
+
+
+def test_an_owner_goes_back_to_a_version_that_passed_and_to_no_other(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bot_versions, "database_now", lambda connection: "2026-11-29T09:00:00.000Z")  # it stands still
+    for digest, passes in (("1", True), ("2", True), ("3", False)):
+        check(store, add(store, digest), passed=passes)
+    waiting = add(store, "4")
+    store.write(use_version, "ann", 1)
+    assert active(store) == 1
+    assert [hosted.number for hosted in store.read(hosted_bots)] == [1]
+    store.write(use_version, "ann", 2)
+    assert active(store) == 2
+    for number, why in ((3, "failed its check"), (4, "is not checked"), (5, "does not exist")):
+        with pytest.raises(UsageFault, match=f"version {number} of ann {why}: one of 2, 1"):
+            store.write(use_version, "ann", number)
+    check(store, waiting)
+    assert active(store) == 4
+
+
+def test_a_paused_bot_does_not_run_until_it_is_resumed(store: Store) -> None:
+    check(store, add(store, "1"))
+    store.write(set_paused, "ann", paused=True)
+    store.write(set_paused, "ann", paused=True)
+    assert store.read(is_paused, "ANN")
+    assert store.read(hosted_bots) == []
+    assert active(store) == 1
+    store.write(set_paused, "ann", paused=False)
+    assert not store.read(is_paused, "ann")
+    assert len(store.read(hosted_bots)) == 1
+    store.write(set_paused, "ann", paused=True)
+    assert not store.read(is_paused, store.write(anonymize_bot, "ann"))
+
+
+def test_an_owner_chooses_games_among_those_that_the_version_was_checked_for(store: Store) -> None:
+    with pytest.raises(UsageFault, match="ann has no version that passed its check"):
+        store.write(choose_games, "ann", ["nim"])
+    check(store, store.write(add_version, "ann", "1", b"", '{"games": ["nim", "tictactoe"]}'))
+    store.write(choose_games, "ann", ["tictactoe"])
+    assert store.read(hosted_bots)[0].games == ("tictactoe",)
+    with pytest.raises(UsageFault, match="was not checked for 'go': one of nim, tictactoe, or hand"):
+        store.write(choose_games, "ann", ["go"])
+    check(store, add(store, "2"))
+    assert store.read(hosted_bots)[0].games == ("nim",), "a choice is for one version"
+    store.write(use_version, "ann", 1)
+    store.write(choose_games, "ann", [])
+    assert store.read(hosted_bots)[0].games == ("nim", "tictactoe")
+
+
+def test_a_source_is_for_everybody_as_long_as_it_is_published(store: Store) -> None:
+    add(store, "1", b"source")
+    assert store.read(published_versions, "ann") == []
+    store.write(set_published, "ann", 1, published=True)
+    assert [version.number for version in store.read(published_versions, "ANN")] == [1]
+    assert store.read(source_of, "ann", 1) == b"source"
+    assert store.read(source_of, "ann", 2) is None
+    store.write(set_published, "ann", 1, published=False)
+    assert store.read(published_versions, "ann") == []
+    with pytest.raises(UsageFault, match="ann has no version 2"):
+        store.write(set_published, "ann", 2, published=True)
+
+
+def test_the_matches_of_a_check_are_kept_until_the_next_check(store: Store) -> None:
+    version = add(store, "1")
+    assert store.write(begin_check, version.id) is not None
+    store.write(end_check, version.id, passed=False, report="", records={"nim": b"\x1f\x8b"})
+    assert store.read(records_of_check, "ANN", 1) == {"nim": b"\x1f\x8b"}
+    assert store.read(list_versions, "ann")[0].has_records
+    check(store, add(store, "1"), passed=False)
+    assert store.read(records_of_check, "ann", 1) == {}
+    assert not store.read(list_versions, "ann")[0].has_records
+    assert store.read(records_of_check, "ann", 2) == {}
 
 
 def test_old_versions_go_but_never_the_one_that_plays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.store import activations, bot_versions, entrants
-from arena.store.bot_versions import add_version, begin_check, end_check, read_content
+from arena.store import bot_versions, entrants
+from arena.store.bot_versions import add_version, begin_check, choose_games, end_check, read_content, use_version
 from arena.store.entrants import (
     EntrantList,
     HostedEntrant,
@@ -35,7 +35,7 @@ class Course:
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store = store
         self._hour = 0
-        for module in (bot_versions, activations, entrants):
+        for module in (bot_versions, entrants):
             monkeypatch.setattr(module, "database_now", lambda connection: at(self._hour))
 
     def submit(self, hour: int, bot: str, digest: str, *games: str) -> int:
@@ -48,6 +48,10 @@ class Course:
         self._hour = hour
         self.store.write(begin_check, version)
         self.store.write(end_check, version, passed=passed, report="")
+
+    def use_version(self, hour: int, bot: str, number: int) -> None:
+        self._hour = hour
+        self.store.write(use_version, bot, number)
 
     def has_passed(self, hour: int, bot: str, digest: str, *games: str) -> None:
         """Hand in a version that passes its check in the same hour."""
@@ -90,6 +94,17 @@ def test_a_version_that_was_handed_in_again_is_active_from_then_on(course: Cours
     course.has_passed(2, "ann", "a2")
     course.submit(3, "ann", "a1")
     assert [course.versions(hour) for hour in (1, 2, 3)] == [["Ann v1"], ["Ann v2"], ["Ann v1"]]
+
+
+def test_a_version_that_the_owner_went_back_to_is_active_from_then_on_and_the_games_are_those_that_were_chosen(
+    course: Course,
+) -> None:
+    course.has_passed(1, "ann", "a1", "nim", "tictactoe")
+    course.has_passed(2, "ann", "a2")
+    course.use_version(4, "ann", 1)
+    assert [course.versions(hour) for hour in (2, 3, 4)] == [["Ann v2"], ["Ann v2"], ["Ann v1"]]
+    course.store.write(choose_games, "ann", ["tictactoe"])
+    assert course.versions(4) == []
 
 
 def test_a_version_counts_from_its_submission_however_long_its_check_took(course: Course) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -16,8 +17,10 @@ from arena.runner.box import Boxes
 from arena.runner.check import _judge
 from arena.runs.job import MatchReport
 from arena.store.incident import Incident
+from bots.client.tokens import default_path, find_or_make_token
 from commands import run
 from processes import serving
+from web_client import answer
 
 GOOD = "from bots import Bot, run\n\n\nclass Mine(Bot):\n    def choose(self, turn):\n        return turn.legal[0]\n"
 BROKEN = "int main(void) { return undeclared; }\n"
@@ -72,6 +75,15 @@ async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
         ended = await arena.says(" ended: nim", count=2)
         assert "mine" in ended
         assert "random" in ended
+        token = find_or_make_token(arena.url, "mine", default_path())
+        url, headers = f"{await arena.page()}/api/v1/bots/mine/submissions/1", {"Authorization": f"Bearer {token}"}
+        version = json.loads((await asyncio.to_thread(answer, url, **headers)).body)
+        assert version["matches"] == ["nim"]
+        replay = await asyncio.to_thread(answer, f"{url}/matches/nim", **headers)
+        assert (replay.status, replay.text[:15]) == (200, "<!doctype html>")
+        page = (await asyncio.to_thread(answer, f"{await arena.page()}/bots/mine")).text
+        assert "Hosted by the arena, version 1 ·" in page
+        assert "Version v1 ·" not in page, "once is enough"
     board = run("arena", "leaderboard", "--data", str(tmp_path / "data")).stdout
     assert "mine" in board
     assert "broken" not in board

@@ -56,6 +56,13 @@ def test_a_new_version_replaces_the_old_one_and_a_bot_that_is_gone_ends() -> Non
     assert fed(fleet, Snapshot((HostedBot("ann", 9),))) == []
 
 
+def test_a_bot_runs_anew_if_its_owner_chooses_other_games() -> None:
+    fleet = Fleet()
+    nim = Snapshot((HostedBot("ann", 1, ("nim",)),))
+    assert fed(fleet, RunnerJoined(1, 1), nim, nim) == [StartBot(1, "ann", 1)]
+    assert fed(fleet, Snapshot((HostedBot("ann", 1, ("nim", "duel")),))) == [StopBot(1, "ann"), StartBot(1, "ann", 1)]
+
+
 def test_a_bot_that_ends_by_itself_waits_longer_each_time_until_it_has_run_for_long() -> None:
     fleet = Fleet()
     fed(fleet, RunnerJoined(1, 1), Snapshot((ANN,)))

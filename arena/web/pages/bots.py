@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from arena.ratings.rating_system import game_of
 from arena.ratings.version_gains import version_gains
-from arena.store.bot_versions import active_version
 from arena.store.leaderboards import (
     HistoryPoint,
     PoolStanding,
@@ -31,6 +30,7 @@ from arena.web import lookups
 from arena.web.charts import RatingCurve, make_scale, rating_curve
 from arena.web.errors import NotFound
 from arena.web.formatting import day, grouped
+from arena.web.hosted_sources import view_hosting
 from arena.web.rendering import render_page, site_of
 from protocol.games import payoff_unit
 from protocol.pools import preset_of
@@ -94,7 +94,7 @@ def bot(request: Request) -> Response:
         standing=next((row for row in profile.standings if row.pool == pool), None),
         asked=asked,
         incidents=reader.read(latest_incidents, profile.name),
-        hosted=None if site_of(request).hosting is None else reader.read(active_version, profile.name),
+        hosted=None if site_of(request).hosting is None else view_hosting(reader, profile.name),
         scale=make_scale(
             [end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], SCALE_WIDTH_PX
         ),

@@ -71,6 +71,16 @@ export function markAccepted(bot) {
 }
 
 /**
+ * Keep a token that the arena accepted for a name, without using the name here.
+ * @param {string} bot
+ * @param {string} token
+ */
+export function keepToken(bot, token) {
+  const known = read();
+  write({ ...known, tokens: { ...known.tokens, [folded(bot)]: token } });
+}
+
+/**
  * Note that the arena refused a name: drop its claim, but no token that was ever accepted.
  * @param {string} bot
  */

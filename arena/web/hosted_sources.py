@@ -1,0 +1,70 @@
+"""Reads the sources of hosted bots for the pages."""
+
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO
+from typing import NamedTuple
+
+from arena.store.bot_versions import (
+    BotVersion,
+    active_version,
+    is_paused,
+    list_versions,
+    published_versions,
+    source_of,
+)
+from arena.store.store import Reader
+
+MAX_SHOWN_BYTES = 128 * 1024
+"""The size in bytes up to which a page shows a source. A larger one is a download."""
+
+
+class PublishedSource(NamedTuple):
+    """A version whose source everybody may read, with its text if the page can show it."""
+
+    version: BotVersion
+    text: str | None
+
+
+class HostingView(NamedTuple):
+    """The facts that everybody may know of how an arena hosts a bot."""
+
+    version: BotVersion | None
+    """The active version."""
+    is_paused: bool
+    has_versions: bool
+    sources: list[PublishedSource]
+
+
+def view_hosting(reader: Reader, bot: str) -> HostingView:
+    """Read how a bot is hosted. Only the newest published source has a text."""
+    published = reader.read(published_versions, bot)
+    texts = [_read_text(reader, bot, version) for version in published[:1]] + [None] * (len(published) - 1)
+    return HostingView(
+        version=reader.read(active_version, bot),
+        is_paused=reader.read(is_paused, bot),
+        has_versions=bool(reader.read(list_versions, bot)),
+        sources=[PublishedSource(*source) for source in zip(published, texts, strict=True)],
+    )
+
+
+def _read_text(reader: Reader, bot: str, version: BotVersion) -> str | None:
+    if version.source_file is None:
+        return None
+    content = reader.read(source_of, bot, version.number, MAX_SHOWN_BYTES)
+    if content is None or size_of_only_file(content, version.source_file) > MAX_SHOWN_BYTES:
+        return None
+    return read_only_file(content, version.source_file).decode(errors="replace")
+
+
+def size_of_only_file(content: bytes, file: str) -> int:
+    """Return the unpacked size in bytes of a file in a version's zip, which the pages have packed."""
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        return archive.getinfo(file).file_size
+
+
+def read_only_file(content: bytes, file: str) -> bytes:
+    """Return a file in a version's zip."""
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        return archive.read(file)

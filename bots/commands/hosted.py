@@ -1,0 +1,188 @@
+"""`arena-bot hosted`: says how a hosted bot runs, and changes it: pause, version, games, a match now, its source."""
+
+from __future__ import annotations
+
+import time
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from msgspec import Struct
+
+from bots.agents.page import PageClient, PageError, check_page
+from bots.client.settings import DEFAULT_URL, check_name, check_url, read_token
+from bots.client.tokens import default_path, find_token
+from bots.commands.hosted_versions import (
+    Versions,
+    explaining_absence,
+    fetch_versions,
+    read_version,
+    read_versions,
+    show_report,
+    show_versions,
+)
+from machine.terminal import say
+from protocol import bot_launch
+from protocol.display import list_choices
+from protocol.errors import Fault, UsageFault, os_errors_as
+
+POLL_INTERVAL_S = 1.0
+"""Seconds between two questions whether a match is over."""
+MATCH_TIMEOUT_S = 3600.0
+"""Seconds for which `--wait` follows a match."""
+ALL_GAMES = "all"
+"""The word for all games that a version declares."""
+
+
+class _Seat(Struct, frozen=True, kw_only=True):
+    """The fields of a seat in a result that this command shows."""
+
+    bot: str
+    rank: int
+
+
+class _Result(Struct, frozen=True, kw_only=True):
+    """The fields of a result that this command shows."""
+
+    seats: tuple[_Seat, ...]
+    plies: int
+
+
+def hosted(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The bot.")],
+    server: Annotated[
+        str, typer.Option(envvar=bot_launch.URL_VARIABLE, metavar="URL", help="The arena.")
+    ] = DEFAULT_URL,
+    pause: Annotated[bool, typer.Option("--pause", help="Let it play no more until --resume.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Let it play again.")] = False,
+    use: Annotated[int | None, typer.Option(metavar="VERSION", help="Let this version play, which passed.")] = None,
+    games: Annotated[
+        str | None, typer.Option(metavar="A,B|all", help="The games that it plays, of those that it was checked for.")
+    ] = None,
+    play: Annotated[str | None, typer.Option(metavar="BOT", help="Play an unrated match against this bot now.")] = None,
+    game: Annotated[str | None, typer.Option(help="The game of --play [the only one that it plays].")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="With --play: follow the match to its end.")] = False,
+    report: Annotated[int | None, typer.Option(metavar="VERSION", help="Show the report of a version.")] = None,
+    publish: Annotated[int | None, typer.Option(metavar="VERSION", help="Let everybody read its source.")] = None,
+    unpublish: Annotated[int | None, typer.Option(metavar="VERSION", help="Let nobody else read it.")] = None,
+    source: Annotated[int | None, typer.Option(metavar="VERSION", help="Save the source of a version.")] = None,
+    replay: Annotated[
+        int | None, typer.Option(metavar="VERSION", help="Save the match of a version's check, of --game, as a page.")
+    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="The new file for --source or --replay.")] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar=bot_launch.TOKEN_VARIABLE, help="The bot's token; else the saved one.")
+    ] = None,
+    page: Annotated[str | None, typer.Option(metavar="URL", help="The arena's page [the arena names it].")] = None,
+) -> None:
+    """Show how your hosted bot runs, or change it.
+
+    Without options: its versions, and the report of the newest check.
+    """
+    check_url(server)
+    check_name(name, "the bot's name")
+    if pause and resume:
+        raise UsageFault("--pause and --resume exclude each other: give one of them")
+    if game is not None and play is None and replay is None:
+        raise UsageFault("--game is for a match: name the opponent with --play, or the version with --replay")
+    if wait and play is None:
+        raise UsageFault("--wait follows a match: name the opponent with --play")
+    if to is not None and (source is None) == (replay is None):
+        raise UsageFault("--to is the file for the source or the match of a version: give --source or --replay")
+    secret = find_token(server, name, default_path()) if token is None else read_token(token)
+    if secret is None:
+        raise UsageFault(f"no token of {name} at {server} is saved here: give it with --token")
+    client = PageClient(server, None if page is None else check_page(page), token=secret)
+    query = {
+        "paused": "true" if pause else "false" if resume else None,
+        "version": use,
+        "game": None if games is None else _read_games(games),
+    }
+    with explaining_absence():
+        is_changed = any(value is not None for value in query.values())
+        if is_changed:
+            show_versions(name, read_versions(client.post(b"", "bots", name, "hosting", **query)))
+        for number, published in ((publish, "true"), (unpublish, "false")):
+            if number is not None:
+                client.post(b"", "bots", name, "submissions", str(number), published=published)
+                say(f"{name}: the source of version {number} is {'public' if published == 'true' else 'private'}")
+        if source is not None:
+            _save_source(client, name, source, to)
+        if replay is not None:
+            _save_replay(client, name, replay, game, to)
+        if play is not None:
+            _play(client, name, play, game, wait=wait)
+    asked = (play, publish, unpublish, source, replay)
+    if report is not None or not (is_changed or any(value is not None for value in asked)):
+        _show(name, fetch_versions(client, name), report)
+
+
+def _read_games(text: str) -> list[str]:
+    """Return the games of `--games`; one that is empty stands for all."""
+    return [""] if text == ALL_GAMES else [game.strip() for game in text.split(",") if game.strip()] or [text]
+
+
+def _show(name: str, versions: Versions, report: int | None) -> None:
+    if report is None:
+        show_versions(name, versions)
+    show_report(name, versions, report)
+
+
+def _save_source(client: PageClient, bot: str, number: int, to: Path | None) -> None:
+    """Save the source of a version in a new file: a zip, unless one source file was handed in."""
+    version = read_version(client.fetch("bots", bot, "submissions", str(number)))
+    content = client.download("bots", bot, "submissions", str(number), "source")
+    _write(to or Path(Path(version.file).name if version.file else f"{bot}-{number}.zip"), content)
+
+
+def _save_replay(client: PageClient, bot: str, number: int, game: str | None, to: Path | None) -> None:
+    """Save the match of a version's check as one HTML file in a new file."""
+    version = read_version(client.fetch("bots", bot, "submissions", str(number)))
+    if game is None and len(version.declared_games) > 1:
+        raise UsageFault(f"version {number} has a match of each game: name one of them with --game")
+    chosen = game or version.declared_games[0]
+    content = client.download("bots", bot, "submissions", str(number), "matches", chosen)
+    _write(to or Path(f"{bot}-{number}-{chosen.replace('/', '_')}.html"), content)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with os_errors_as(UsageFault, f"{path} can't be made, name another file with --to"), path.open("xb") as file:
+        file.write(content)
+    say(f"{path}: {len(content)} bytes")
+
+
+def _play(client: PageClient, bot: str, opponent: str, game: str | None, *, wait: bool) -> None:
+    told = client.post(b"", "bots", bot, "matches", opponent=opponent, game=game)
+    match = told["match"] if isinstance(told, dict) else ""
+    if not isinstance(match, str) or not match:
+        raise PageError("the arena answers like another version: it names no match")
+    where = client.url_of("matches", match)
+    say(f"{bot} against {opponent}: the match starts when both are free, and is at {where}", flush=True)
+    if wait:
+        say(_describe_result(bot, _follow(client, match)))
+
+
+def _follow(client: PageClient, match: str) -> _Result:
+    """Return the result of a match once it is over."""
+    until = time.monotonic() + MATCH_TIMEOUT_S
+    while time.monotonic() < until:
+        try:
+            return msgspec.convert(client.fetch("matches", match, "result"), _Result)
+        except msgspec.ValidationError as exc:
+            raise PageError(f"the arena answers like another version: {exc}") from exc
+        except PageError as fault:
+            if fault.status != HTTPStatus.NOT_FOUND:
+                raise
+        time.sleep(POLL_INTERVAL_S)
+    raise Fault(f"match {match} is not over after {MATCH_TIMEOUT_S:g} s: look at its page")
+
+
+def _describe_result(bot: str, result: _Result) -> str:
+    mine = next((seat for seat in result.seats if seat.bot.lower() == bot.lower()), None)
+    if mine is None:
+        raise PageError(f"the arena answers like another version: {list_choices(seat.bot for seat in result.seats)}")
+    is_shared = [seat.rank for seat in result.seats].count(mine.rank) > 1
+    what = "drew" if is_shared else "won" if mine.rank == 1 else "lost"
+    return f"{bot} {what} after {result.plies} plies"

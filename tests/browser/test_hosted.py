@@ -1,0 +1,93 @@
+"""The owner of a hosted bot hands programs in on its page, and changes how it runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.async_api import expect
+
+from arena.operator.hosting import CheckVersion, EndBot, RunBot
+from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from hosted_runner import RECORD, joined
+from in_process import hosting
+from players import player, token_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [pytest.param(PHONE, "light", id="phone"), pytest.param(DESKTOP, "dark", marks=pytest.mark.ci, id="desktop")],
+)
+async def test_an_owner_hands_programs_in_and_changes_how_the_bot_runs(
+    visiting: Visits, tmp_path: Path, size: tuple[int, int], theme: Literal["light", "dark"]
+) -> None:
+    async with (
+        hosting(tmp_path / "data", "--hosting", "--web-port", "0") as arena,
+        visiting(await arena.page(), size, theme) as visit,
+        joined(arena) as runner,
+    ):
+        async with player(arena.url, "mine"):
+            pass
+        page = await visit.open("/bots/mine")
+        state, wrong, rows = page.locator("#owner-state"), page.locator("#owner-wrong"), page.locator("#owner-rows tr")
+        await page.get_by_text("For the owner of mine").click()
+        token = page.get_by_label("The token of mine")
+        await token.fill("x" * 20)
+        await token.press("Enter")
+        await expect(page.get_by_text("That is not the token of mine")).to_be_visible()
+        visit.expects("401")
+        await token.fill(token_of("mine"))
+        await token.press("Enter")
+        await expect(state).to_have_text("Nothing was handed in yet.")
+        assert await barriers(page) == ""
+
+        hand_in = page.get_by_role("button", name="Check and hand in this text")
+        await hand_in.click()
+        await expect(rows).to_contain_text(re.compile("waits for its check|is being checked"))
+        check = await runner.next(CheckVersion)
+        await runner.report(check, passed=True, report="ok, won against random", records={"nim": RECORD})
+        await runner.next(RunBot)
+        await expect(rows).to_contain_text("passed its check, plays now")
+        await expect(page.locator("#owner-report")).to_contain_text("won against random")
+        async with page.expect_download() as replay:
+            await page.get_by_role("button", name="Save the match of Nim").click()
+        assert (await replay.value).suggested_filename == "mine-1-nim.html"
+        await page.get_by_label("Its text").fill("print(1)\n")
+        await hand_in.click()
+        await runner.report(await runner.next(CheckVersion), passed=False, report="failed <b>after 0 plies")
+        await expect(page.locator("#owner-report")).to_have_text("failed <b>after 0 plies")
+        await page.get_by_role("button", name="Edit version 1").click()
+        await expect(page.get_by_label("Its text")).to_have_value(re.compile("class Mine"))
+        await expect(page.get_by_label("Its text")).to_be_focused()
+
+        pause = page.get_by_role("button", name="Pause")
+        await pause.click()
+        await expect(state).to_have_text("Version 1 is paused.")
+        await runner.next(EndBot)
+        await page.get_by_role("button", name="Resume").click()
+        await expect(state).to_contain_text("Version 1 plays")
+        await runner.next(RunBot)
+        await page.get_by_label("Play against, now").fill("ghost")
+        await page.get_by_role("button", name="Start an unrated match").click()
+        await expect(wrong).to_contain_text("Mine does not run now")
+        visit.expects("400")
+        await expect(page.get_by_role("button", name="Use version 2")).to_have_count(0)
+        await page.get_by_role("button", name="Publish version 1").click()
+        await expect(page.get_by_role("button", name="Unpublish version 1")).to_be_focused()
+        async with page.expect_download() as download:
+            await page.get_by_role("button", name="Download version 1").click()
+        assert (await download.value).suggested_filename == "mine.py"
+        assert await barriers(page) == ""
+        assert await sideways(page) == 0
+
+        await page.reload()
+        await expect(state).to_contain_text("Version 1 plays")
+        await page.get_by_text("Source of version 1, mine.py").click()
+        await expect(page.locator("details pre").first).to_contain_text("class Mine")
+        await page.get_by_role("button", name="Forget the token here").click()
+        await expect(token).to_be_focused()
+        await expect(rows.first).to_be_hidden()
