@@ -23,6 +23,9 @@ def plan_add(
     bots: Annotated[
         list[str] | None, typer.Option("--bot", metavar="NAME", help="Only this hosted bot enters [all of the game].")
     ] = None,
+    late: Annotated[
+        bool, typer.Option("--late", help="Let bots enter that were handed in after the deadline, marked as late.")
+    ] = False,
     opponents: Annotated[
         list[str] | None, typer.Option("--with", metavar="BOT", help="A built-in bot enters too: random, x=alphabeta.")
     ] = None,
@@ -59,6 +62,7 @@ def plan_add(
         paired=paired,
         clock=clock,
         bots=bots or (),
+        late=late,
         opponents=opponents or (),
         jobs=jobs,
     )

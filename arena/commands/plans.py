@@ -38,6 +38,7 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     paired: bool
     clock: str
     bots: Sequence[str]
+    late: bool
     opponents: Sequence[str]
     jobs: int
 
@@ -64,6 +65,7 @@ def add(options: PlanOptions, where: str) -> None:
         paired=options.paired,
         clock=options.clock,
         bots=list(options.bots),
+        late=options.late,
         opponents=list(options.opponents),
         jobs=options.jobs,
     )

@@ -117,7 +117,9 @@ class PlannedTournaments:
         """Freeze the versions of a tournament, or note why it can't begin. It is then played as one that had begun."""
         following = _following(plan, now) if plan.nightly else None
         try:
-            found = await self._store.read(find_entrants, plan.terms.game, plan.closes, plan.terms.bots)
+            found = await self._store.read(
+                find_entrants, plan.terms.game, plan.closes, plan.terms.bots, late=plan.terms.late
+            )
             terms = make_terms(plan, found)
             note = "\n".join(found.notes)
             tournament = await self._store.write(

@@ -24,7 +24,8 @@ MAX_PLANS = 1000
 
 
 class PlannedTerms(Struct, frozen=True, kw_only=True):
-    """The terms of a planned tournament. Without `bots`, every hosted bot enters that plays the game. `opponents` are
+    """The terms of a planned tournament. Without `bots`, every hosted bot enters that plays the game, with `late` also
+    those that had no version at the deadline. `opponents` are
     built-in bots, as words of `arena tournament`. `jobs` is the number of matches at a time.
     """
 
@@ -35,6 +36,7 @@ class PlannedTerms(Struct, frozen=True, kw_only=True):
     paired: bool = False
     clock: str = "10+0.1"
     bots: list[str] = []
+    late: bool = False
     opponents: list[str] = []
     jobs: int = 1
     memory_mib: int = 1024

@@ -47,8 +47,8 @@ async def store(tmp_path: Path) -> AsyncIterator[AsyncStore]:
         await archive.drain()
 
 
-async def plan(store: AsyncStore, closes: str, *, nightly: bool = False, game: str = "nim") -> int:
-    terms = PlannedTerms(game=game, clock="300")
+async def plan(store: AsyncStore, closes: str, *, nightly: bool = False, late: bool = False) -> int:
+    terms = PlannedTerms(game="nim", clock="300", late=late)
     return await store.write(planned.add_plan, "Cup", terms, closes, closes, nightly=nightly)
 
 
@@ -104,6 +104,15 @@ async def test_one_that_can_not_be_played_is_given_up_with_the_reason(store: Asy
     await plans.look()
     (failed,) = await store.read(planned.list_plans)
     assert (failed.state, failed.note) == ("failed", "the disk is full")
+
+
+async def test_bots_that_came_after_the_deadline_enter_if_that_was_planned_and_are_marked(
+    store: AsyncStore, tmp_path: Path
+) -> None:
+    await plan(store, PAST, late=True)
+    await PlannedTournaments(store, tmp_path).look()
+    (row,) = (await store.read(tournaments_page)).rows
+    assert {bot: one["late"] for bot, one in row.arguments["hosted"].items()} == {"ann": True, "bob": True}
 
 
 async def test_one_without_entrants_can_not_begin_and_the_next_night_is_planned(
