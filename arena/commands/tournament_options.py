@@ -31,6 +31,7 @@ from arena.runs.sandbox import (
     check_bubblewrap,
 )
 from arena.runs.schedule_limits import MAX_ROUNDS, TOURNAMENT_FORMATS, check_size, default_concurrency
+from arena.store.data_folder import is_held
 from arena.store.database_url import open_database_url
 from arena.store.entrants import EntrantList
 from machine.arguments import add_preset, read_clock, read_value
@@ -235,6 +236,11 @@ def _hosted_contestants(
     for given, what in ((options.in_process, "--in-process"), (options.dask, "--dask")):
         if given:
             raise UsageFault(f"--hosted is for boxes on this machine: leave out {what}")
+    if options.server is None and is_held(options.data):
+        raise UsageFault(
+            f"{options.data} is in use: if an arena runs there, add --server {options.data}, and name another folder "
+            "for the results with --data"
+        )
     check_bubblewrap("--hosted")
     found = HostedSource(server_of(options), options.data, options.db).find(hosted, options.game)
     bots = (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.store.data_folder import lock
 from arena.store.entrants import find_entrants, freeze_entrants, tournaments_of_bot
 from arena.store.store import Store
 from commands import call
@@ -72,6 +73,13 @@ def test_an_option_that_does_not_fit_is_one_line(
     monkeypatch.setattr("arena.commands.tournament_options.check_bubblewrap", lambda user: None)
     told = call("arena", "tournament", "random", "greedy", "--game", "nim", "--data", str(data), *words)
     assert told == (2, "", f"arena: {said}\n")
+
+
+def test_beside_a_running_arena_it_is_said_how_to_take_its_programs(data: Path) -> None:
+    with lock(data):
+        told = call("arena", "tournament", "--hosted", "--game", "nim", "--data", str(data))
+    said = f"{data} is in use: if an arena runs there, add --server {data}, and name another folder for the results"
+    assert told == (2, "", f"arena: {said} with --data\n")
 
 
 def test_a_folder_without_an_arena_has_no_hosted_bots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
