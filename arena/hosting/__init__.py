@@ -5,5 +5,5 @@ languages.py how programs of a language are built and started. fleet.py decides 
 when planned tournaments begin.
 
 The rest is elsewhere: arena/store/bot_versions.py keeps the versions, arena/server/hosting.py tells runners what to
-run, arena/runner is a runner, and arena/web/submissions.py takes submissions.
+run, arena/runner is a runner, and arena/web/submissions.py takes submissions and the wishes of owners.
 """

@@ -89,7 +89,8 @@ def submit(
         raise UsageFault(f"{what} has {len(content)} bytes to hand in: {MAX_SUBMISSION_BYTES} at most")
     games = {"game": list(game)} if game and not file.endswith(".zip") else {}
     handed_in = _hand_in(client, server, bot, secret, file, content, games)
-    say(f"{bot}: version {handed_in.number} was handed in; it is {handed_in.state}", flush=True)
+    how = "has passed its check already" if handed_in.state == "passed" else f"is {handed_in.state}"
+    say(f"{bot}: version {handed_in.number} was handed in; it {how}", flush=True)
     if wait:
         checked = _follow(client, bot, handed_in.number)
         say(describe(bot, checked))
