@@ -97,6 +97,7 @@ _DELETE_PROGRAMS = (
     "DELETE FROM bot_logs WHERE bot = :bot",
     "DELETE FROM bot_states WHERE bot = :bot",
     "DELETE FROM paused_bots WHERE bot = :bot",
+    "DELETE FROM bot_activations WHERE bot = :bot",
 )
 """The statements that delete the programs of a hosted bot, what they wrote and kept, and its pause."""
 _DELETE_FAILURES = """DELETE FROM failures WHERE EXISTS (
