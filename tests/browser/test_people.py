@@ -66,7 +66,7 @@ async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visit:
     await expect(page.locator("#failed")).to_contain_text("heaps[0] is -1: it must be an integer from 0 to 1000")
     await page.get_by_label("Settings as JSON").fill("heaps: 3")
     await start_playing(page)
-    await expect(page.locator("#wrong-own")).to_contain_text("That is no JSON object")
+    await expect(page.locator("#wrong-own")).to_contain_text("This is not a JSON object")
 
 
 @pytest.mark.nightly
