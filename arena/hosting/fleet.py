@@ -399,6 +399,8 @@ class Fleet:
             if other is not None:
                 staying.remove(other)
                 yield from self._finish([other])
+            elif not self._is_playing(bot):
+                break  # nor is there a slot for those behind it
 
     def _is_playing(self, bot: str) -> bool:
         return bot in self._wanted and self._wanted[bot].began is not None
