@@ -447,6 +447,27 @@ async def test_an_owner_has_the_bot_play_an_open_opponent_now(tmp_path: Path, pr
             assert re.search(r"mine (won|lost) after \d+ plies", done.out)
 
 
+async def test_a_hosted_opponent_is_played_at_once_and_by_one_owner_at_a_time(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena, joined(arena) as runner:
+        tickets = {}
+        for name in ("mine", "ben", "cleo"):
+            await submit(arena, str(program), "--name", name, "--game", "nim")
+            await runner.report(await runner.next(CheckVersion), passed=True, report="")
+            run = await runner.next(RunBot)
+            tickets[run.bot] = run.ticket
+        async with (
+            player(arena.url, "mine", token=tickets["mine"]) as mine,
+            player(arena.url, "ben", token=tickets["ben"]) as ben,
+            player(arena.url, "cleo", token=tickets["cleo"]),
+        ):
+            assert (await hosted(arena, "--play", "ben")).code == 0
+            starts = [await one.begin() for one in (mine, ben)]
+            assert [start["rated"] for start in starts] == [False, False]
+            assert "ben has a match that was asked for" in (await hosted(arena, "--play", "ben", name="cleo")).err
+            await asyncio.gather(mine.play(), ben.play())
+            assert (await hosted(arena, "--play", "ben", name="cleo")).code == 0
+
+
 async def test_a_source_is_its_owners_until_it_is_published(tmp_path: Path, program: Path) -> None:
     async with hosting_arena(tmp_path / "data") as arena:
         await submit(arena, str(program), "--game", "nim")

@@ -6,5 +6,5 @@ between matches. fleet.py decides which runner runs which bot.
 
 The rest is elsewhere: arena/store/bot_versions.py keeps the versions, bot_logs.py and bot_states.py what they wrote and
 keep. arena/server/hosting.py tells runners what to run, arena/runner is a runner, arena/web/submissions.py takes
-submissions, and arena/web/bot_logs.py and kept_files.py show logs and files.
+submissions and the wishes of owners, and arena/web/bot_logs.py and kept_files.py show logs and files.
 """

@@ -67,7 +67,7 @@ def read_manifest(files: Mapping[str, bytes], games: Collection[str]) -> Manifes
         raise UsageFault(f"{MANIFEST_FILE} has {size} bytes: at most {MAX_MANIFEST_BYTES}")
     try:
         fields = tomllib.loads(files[MANIFEST_FILE].decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as exc:
+    except (ValueError, RecursionError) as exc:  # not UTF-8, not TOML, or a number of too many digits
         raise UsageFault(f"{MANIFEST_FILE} is not TOML: {exc}") from exc
     wrong = field_error(fields, _Declaration)
     if wrong is not None:

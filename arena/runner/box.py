@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from arena.hosting.languages import PYTHON
 from arena.processes.launch_spec import MIB, ResourceLimits
+from arena.runner.box_watch import BoxLimits
 from arena.runs.sandbox import closed_box_command
+from machine.subprocesses import limit_niceness
 from protocol.match_logs import STATE_MARK
 
 PROGRAM_FOLDER, BUILD_FOLDER = "/bot", "/build"
@@ -30,6 +32,15 @@ tar -cf - -C "$KEEP" {names} 2>/dev/null
 exit 0"""
 """The form of the script of `keep_script`. Unless the program fails, what it has left of the files follows its output,
 as a tar. A file that is not there is left out."""
+NICENESS = 5
+"""The nice value of programs, which lets the arena and the runner come first."""
+_CAPABILITIES = {"CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_PTRACE": 19}
+"""The rights of the first process in a box if it is root, with their numbers in the kernel: to become the program's
+user, to signal its processes, and to read how much memory they share. The program has none of them."""
+_HIDDEN_DEVICES = {"/dev/zero": Path(os.devnull)}
+"""The devices that can't be opened in a box: by this one, processes share memory that no limit counts."""
+_FIRST_PROCESS_COMMAND = (sys.executable, "-S", "-P", "-m", "arena.runner.box_init")
+"""The command of the first process in a box. It needs no packages, so it starts quickly without them."""
 _BUILD_SCRIPT = 'cp -R "$0"/. "$1" && cd "$1" && shift && "$@" >&2 && exec tar -cf - .'
 """The shell script that copies a program, builds it, and writes the folder as a tar. Its arguments are the two folders
 and the words of the command."""
@@ -64,16 +75,16 @@ class Boxes(Struct, frozen=True, kw_only=True):
         """Return the command that runs a program of `folder` in a box, as the user at this place."""
         if kept is None:
             box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER)
-            return (*box, *self._limits(place), *_with_python(command))
+            return (*box, *self._first_process(place, is_build=False), *_with_python(command))
         box = self._box({PROGRAM_FOLDER: folder, STATE_TAR: kept.tar}, PROGRAM_FOLDER, scratch=(STATE_FOLDER,))
         words = ("sh", "-c", keep_script(kept.names), STATE_TAR, *_with_python(command))
-        return (*box, "--setenv", "KEEP", STATE_FOLDER, *self._limits(place), *words)
+        return (*box, "--setenv", "KEEP", STATE_FOLDER, *self._first_process(place, is_build=False), *words)
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
         """Return the command that builds a program of `folder` in a box, and writes the built folder as a tar."""
         box = self._box({PROGRAM_FOLDER: folder}, BUILD_FOLDER, scratch=(BUILD_FOLDER,))
         words = ("sh", "-c", _BUILD_SCRIPT, PROGRAM_FOLDER, BUILD_FOLDER, *_with_python(command))
-        return (*box, *self._limits(place), *words)
+        return (*box, *self._first_process(place, is_build=True), *words)
 
     def _box(self, shown: dict[str, Path], inside: str, scratch: Sequence[str] = ()) -> tuple[str, ...]:
         settings = {str(path): path for path in Path("/etc").glob("java-*")}  # a Java program looks for its settings
@@ -84,23 +95,34 @@ class Boxes(Struct, frozen=True, kw_only=True):
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "GOCACHE": "/tmp/go",  # noqa: S108 - inside the box
         }
-        return closed_box_command({**settings, **shown}, environment, inside, scratch)
+        return closed_box_command({**settings, **_HIDDEN_DEVICES, **shown}, environment, inside, scratch)
 
-    def _limits(self, place: int) -> tuple[str, ...]:
-        """Return the words that apply the limits, and change the user, before the program starts."""
+    def _first_process(self, place: int, *, is_build: bool) -> tuple[str, ...]:
+        """Return the words of the first process in the box, which starts the program within the limits."""
         limits = ResourceLimits(memory=self.memory_mib * MIB, processes=MAX_PROCESSES)
-        words = (
-            "prlimit",
-            f"--data={limits.memory}",
-            f"--nproc={limits.processes}",
-            f"--nofile={limits.files}",
-            f"--fsize={limits.file_size}",
-            "--core=0",
+        applied = BoxLimits(
+            memory=limits.memory,
+            processes=limits.processes,
+            files=limits.files,
+            file_size=limits.file_size,
+            user=self.users[place] if os.geteuid() == 0 else -1,
+            niceness=limit_niceness(NICENESS),
+            is_build=int(is_build),
         )
-        if os.geteuid() != 0:
-            return words
-        user = self.users[place]
-        return ("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *words)
+        rights = ["--cap-drop", "ALL", *_rights_options(_permitted_capabilities())] if os.geteuid() == 0 else []
+        return ("--as-pid-1", *rights, *_FIRST_PROCESS_COMMAND, applied.encode())
+
+
+def _permitted_capabilities() -> int:
+    """Return the capabilities that this process may use, as the kernel's bits. A container may lack some of root's."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("CapPrm:")), 16)
+
+
+def _rights_options(permitted: int) -> Iterator[str]:
+    for name, number in _CAPABILITIES.items():
+        if permitted >> number & 1:
+            yield from ("--cap-add", name)
 
 
 def _with_python(command: Sequence[str]) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ import base64
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +21,7 @@ from arena.runner.unboxed import Unboxed
 from arena.runs.job import MatchReport
 from arena.store.incident import Incident
 from bots.client.tokens import default_path, find_or_make_token
+from boxes import boxed
 from commands import run
 from processes import serving
 from protocol.match_logs import STATE_MARK, ProgramFault
@@ -60,16 +60,6 @@ for what in (
     print(tried(what))
 print(sorted(os.listdir("/bot")), os.getuid() != 0)
 """
-
-
-def works() -> bool:
-    """Whether bubblewrap can make a box on this machine."""
-    users = () if os.geteuid() == 0 else ("--unshare-user",)
-    command = ["bwrap", *users, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true"]
-    return shutil.which("bwrap") is not None and subprocess.run(command).returncode == 0
-
-
-boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or it is not permitted")
 
 
 @boxed
