@@ -16,6 +16,7 @@ import pytest
 from websockets.exceptions import ConnectionClosedError
 
 from admin_client import AdminClient
+from arena.commands.hosted_entrants import HostedOptions, HostedSource
 from arena.hosting.limits import SubmissionLimits
 from arena.hosting.submission import read_submission
 from arena.operator.client import connect_to_folder
@@ -32,6 +33,9 @@ from arena.operator.hosting import (
     RunBot,
     SubmissionPart,
 )
+from arena.runs.remote import LocalServer
+from arena.store.entrants import tournaments_of_bot
+from arena.store.store import Reader, Store
 from bots.client.tokens import default_path, find_or_make_token, find_token
 from bots.submission import NO_RUNNER_MESSAGE
 from commands import Done
@@ -607,3 +611,25 @@ async def test_the_operators_page_has_runners_failed_checks_and_who_handed_in(tm
 
 def operator_token(arena: RunningArena) -> str:
     return str(json.loads((arena.data / "operator.json").read_text())["token"])
+
+
+async def test_a_tournament_elsewhere_takes_and_keeps_the_programs_of_a_running_arena(
+    tmp_path: Path, program: Path
+) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+        async with joined(arena) as runner:
+            await runner.report(await runner.next(CheckVersion), passed=True, report="")
+            await runner.next(RunBot)
+        source = HostedSource(LocalServer(arena.data), tmp_path / "final", None)
+        with closing(Store.open(tmp_path / "final.db")) as results:
+            found = await asyncio.to_thread(source.find, HostedOptions(bots=["MINE"]), "nim")
+            (entrant,) = found.entrants
+            await asyncio.to_thread(source.freeze, results, "t1", found.entrants)
+            content = await source.read(results, entrant.digest)
+        assert (entrant.bot, entrant.number, entrant.late) == ("mine", 1, False)
+        assert read_submission(content, ["nim"], SubmissionLimits()).files["mine.py"] == MINE.encode()
+        with closing(Reader.open(arena.data / "arena.db")) as reader:
+            assert reader.read(tournaments_of_bot, "mine") == ["t1"]
+        deleted = await call_beside("arena", "bot", "delete", "mine", "--data", str(arena.data))
+        assert "its programs are gone, so these tournaments can't be repeated: t1\n" in deleted.out

@@ -476,6 +476,10 @@ async def _run_maintenance(
         if settings.backup_to is not None and file is not None:
             schedule = BackupSchedule(Path(settings.backup_to), settings.backup_every, settings.backup_keep)
             await stack.enter_async_context(background_task(run_backups(file, schedule, arena.warnings)))
+        if hosts_bots(settings):
+            from arena.operations.planned_tournaments import PlannedTournaments  # most servers don't need it
+
+            await stack.enter_async_context(background_task(PlannedTournaments(arena.store, Path(settings.data)).run()))
         yield
 
 

@@ -1,7 +1,8 @@
 """Hosted bots: programs that their authors hand in, and that the arena checks and runs. Pure: no I/O.
 
 submission.py reads what was handed in, within the limits of limits.py. manifest.py has what a program declares about
-itself, and languages.py how programs of a language are built and started. fleet.py decides which runner runs which bot.
+itself, and languages.py how programs of a language are built and started. fleet.py decides which runner runs which bot,
+schedule.py when planned tournaments begin.
 
 The rest is elsewhere: arena/store/bot_versions.py keeps the versions, arena/server/hosting.py tells runners what to
 run, arena/runner is a runner, and arena/web/submissions.py takes submissions and the wishes of owners.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -14,6 +15,7 @@ from arena.processes.launch_spec import MIB, ResourceLimits
 from arena.runner.box_watch import BoxLimits
 from arena.runs.sandbox import closed_box_command
 from machine.subprocesses import limit_niceness
+from protocol import bot_launch
 
 PROGRAM_FOLDER, BUILD_FOLDER = "/bot", "/build"
 """The folder of the program in a box, read-only; and the one in which it is built, which is lost with the box."""
@@ -41,10 +43,17 @@ class Boxes(Struct, frozen=True, kw_only=True):
 
     memory_mib: int
     users: tuple[int, ...] = ()
+    copies: int = 1
+    """Maximum number of processes of one program that run at a time, each in its own box."""
 
-    def program_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
-        """Return the command that runs a program of `folder` in a box, as the user at this place."""
-        box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER)
+    def program_command(
+        self, folder: Path, command: Sequence[str], place: int, seed: str | None = None
+    ) -> tuple[str, ...]:
+        """Return the command that runs a program of `folder` in a box, as the user at this place. `seed` is the one of
+        the program's own randomness, if any.
+        """
+        seeded = {} if seed is None else {bot_launch.SEED_VARIABLE: seed}
+        box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER, variables=seeded)
         return (*box, *self._first_process(place, is_build=False), *_with_python(command))
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
@@ -53,7 +62,13 @@ class Boxes(Struct, frozen=True, kw_only=True):
         words = ("sh", "-c", _BUILD_SCRIPT, PROGRAM_FOLDER, BUILD_FOLDER, *_with_python(command))
         return (*box, *self._first_process(place, is_build=True), *words)
 
-    def _box(self, shown: dict[str, Path], inside: str, scratch: Sequence[str] = ()) -> tuple[str, ...]:
+    def _box(
+        self,
+        shown: dict[str, Path],
+        inside: str,
+        scratch: Sequence[str] = (),
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[str, ...]:
         settings = {str(path): path for path in Path("/etc").glob("java-*")}  # a Java program looks for its settings
         environment = {
             "HOME": "/tmp",  # noqa: S108 - inside the box
@@ -61,12 +76,13 @@ class Boxes(Struct, frozen=True, kw_only=True):
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "GOCACHE": "/tmp/go",  # noqa: S108 - inside the box
+            **variables,
         }
         return closed_box_command({**settings, **_HIDDEN_DEVICES, **shown}, environment, inside, scratch)
 
     def _first_process(self, place: int, *, is_build: bool) -> tuple[str, ...]:
         """Return the words of the first process in the box, which starts the program within the limits."""
-        limits = ResourceLimits(memory=self.memory_mib * MIB, processes=MAX_PROCESSES)
+        limits = ResourceLimits(memory=self.memory_mib * MIB, processes=MAX_PROCESSES * self.copies)
         applied = BoxLimits(
             memory=limits.memory,
             processes=limits.processes,

@@ -9,6 +9,7 @@ from pathlib import Path
 from arena.hosting.languages import PYTHON
 from arena.processes.launch_spec import MIB, ResourceLimits
 from arena.runner.box import Boxes
+from protocol import bot_launch
 
 _RUN_SCRIPT = 'cd "$0" && exec "$@"'
 """The shell script that runs a program in its folder. Its arguments are the folder and the words of the command."""
@@ -25,8 +26,20 @@ class Unboxed(Boxes, frozen=True, kw_only=True):
     The kernel still limits the memory of each process. The environment is that of a box, so it has no token.
     """
 
-    def program_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
-        return (*self._environment(), "sh", "-c", _RUN_SCRIPT, str(folder), *self._prlimit(), *_with_python(command))
+    def program_command(
+        self, folder: Path, command: Sequence[str], place: int, seed: str | None = None
+    ) -> tuple[str, ...]:
+        seeded = () if seed is None else (f"{bot_launch.SEED_VARIABLE}={seed}",)
+        return (
+            *self._environment(),
+            *seeded,
+            "sh",
+            "-c",
+            _RUN_SCRIPT,
+            str(folder),
+            *self._prlimit(),
+            *_with_python(command),
+        )
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
         return (*self._environment(), "sh", "-c", _BUILD_SCRIPT, str(folder), *self._prlimit(), *_with_python(command))

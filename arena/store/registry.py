@@ -10,6 +10,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row
 
 from arena.store.actions import rename_in_actions
+from arena.store.activations import delete_activations
 from arena.store.announcements import announce
 from arena.store.dialect import execute, insert_into, list_parameter, replace_nul
 from arena.store.incident import Incident
@@ -166,6 +167,7 @@ def register_bot(
     # Incidents and programs of an earlier bot with this name do not belong to the new one.
     execute(connection, _DELETE_INCIDENTS, {"bot": registered})
     execute(connection, _DELETE_BOT_VERSIONS, {"bot": registered})
+    delete_activations(connection, registered)
     execute(connection, _DELETE_PAUSE, {"bot": registered})
 
 
@@ -312,6 +314,8 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     execute(connection, _DELETE_INCIDENTS, {"bot": number})
     execute(connection, _DELETE_FAILURES, {"bot": number})
     execute(connection, _DELETE_BOT_VERSIONS, {"bot": number})
+    if number is not None:
+        delete_activations(connection, number)
     execute(connection, _DELETE_PAUSE, {"bot": number})
     return placeholder
 
