@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from arena.hosting.languages import PYTHON
 from arena.processes.launch_spec import MIB, ResourceLimits
+from arena.runner import box_init
 from arena.runner.box_watch import BoxLimits
 from arena.runs.sandbox import closed_box_command
 from machine.subprocesses import limit_niceness
@@ -28,8 +29,8 @@ _CAPABILITIES = {"CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_PTRAC
 user, to signal its processes, and to read how much memory they share. The program has none of them."""
 _HIDDEN_DEVICES = {"/dev/zero": Path(os.devnull)}
 """The devices that can't be opened in a box: by this one, processes share memory that no limit counts."""
-_FIRST_PROCESS_COMMAND = (sys.executable, "-S", "-P", "-m", "arena.runner.box_init")
-"""The command of the first process in a box. It needs no packages, so it starts quickly without them."""
+_FIRST_PROCESS_COMMAND = (sys.executable, "-S", "-P", "-c", f"from {box_init.__name__} import main; main()")
+"""The command of the first process in a box. It starts more quickly without packages, and without `-m`."""
 _BUILD_SCRIPT = 'cp -R "$0"/. "$1" && cd "$1" && shift && "$@" >&2 && exec tar -cf - .'
 """The shell script that copies a program, builds it, and writes the folder as a tar. Its arguments are the two folders
 and the words of the command."""
