@@ -17,6 +17,8 @@ from websockets.exceptions import ConnectionClosedError
 
 from admin_client import AdminClient
 from arena.commands.hosted_entrants import HostedOptions, HostedSource
+from arena.commands.serve import host_timeouts
+from arena.commands.settings import ServerSettings
 from arena.hosting.limits import SubmissionLimits
 from arena.hosting.submission import read_submission
 from arena.operator.client import connect_to_folder
@@ -143,11 +145,11 @@ async def test_a_program_is_checked_then_run_by_a_ticket_and_replaced_by_the_nex
                     await runner.report(await runner.next(CheckVersion), passed=True, report="nim: ok")
                     assert (await runner.next(FinishMatches)).bot == "mine"
                     await asyncio.gather(mine.play(), other.play())
-                await runner.ask(ReportBotEnded(runner=runner.number, bot="mine", why="it has finished"))
-                assert (await runner.next(EndBot)).bot == "mine"
-                replaced = await runner.next(RunBot)
-                assert replaced.number == 2
-                assert replaced.ticket != run.ticket
+            await runner.ask(ReportBotEnded(runner=runner.number, bot="mine", why="it has finished"))
+            assert (await runner.next(EndBot)).bot == "mine"
+            replaced = await runner.next(RunBot)
+            assert replaced.number == 2
+            assert replaced.ticket != run.ticket
             page = await asyncio.to_thread(answer, f"{await arena.page()}/bots/mine")
             assert "Hosted by the arena, version 2" in page.text
 
@@ -228,6 +230,12 @@ async def test_a_runner_that_could_not_make_a_check_does_not_fail_the_version(tm
             await first.ask(ReportCheck(runner=first.number, **told))
             assert await second.next(CheckVersion) == check
         assert await arena.says("runner 1 can't check version 1: the disk is full")
+
+
+def test_matches_wait_longer_after_a_restart_where_runners_must_start_bots_again() -> None:
+    waits = [host_timeouts(ServerSettings(hosting=hosting)).match.return_timeout_s for hosting in (False, True)]
+    assert waits == [30.0, 60.0]
+    assert host_timeouts(ServerSettings(runners=1)).match.return_timeout_s == 60.0
 
 
 async def test_only_the_owner_and_the_operator_read_reports_and_hand_programs_in(tmp_path: Path, program: Path) -> None:
