@@ -88,7 +88,7 @@ class PlannedTournaments:
         """Do what is due now. Tournaments are then played in the background."""
         plans = {plan.id: plan for plan in await self._store.read(open_plans)}
         now = datetime.fromisoformat(utc_now())
-        planned = [await self._as_planned(plan) for plan in plans.values()]
+        planned = [await self._as_planned(plan, now) for plan in plans.values()]
         for step in next_steps(planned, self._running, now):
             plan = plans[step.plan]
             if isinstance(step, Begin):
@@ -103,11 +103,12 @@ class PlannedTournaments:
         """Wait until no tournament is played."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
-    async def _as_planned(self, plan: PlannedTournament) -> Planned:
-        unchecked = await self._store.read(unchecked_rows, plan.closes)
+    async def _as_planned(self, plan: PlannedTournament, now: datetime) -> Planned:
+        starts = datetime.fromisoformat(plan.starts)
+        unchecked = await self._store.read(unchecked_rows, plan.closes) if starts <= now else ()
         return Planned(
             plan.id,
-            datetime.fromisoformat(plan.starts),
+            starts,
             has_begun=plan.state == PLAYING,
             unchecked=len(unchecked),
             failures=self._failures.get(plan.id, 0),

@@ -62,7 +62,7 @@ def test_each_program_has_its_seed_version_user_and_a_bounded_log_and_is_removed
 def test_processes_of_all_copies_of_a_bot_count_together(tmp_path: Path) -> None:
     single, double = (Boxes(memory_mib=256, users=(500,), copies=copies) for copies in (1, 2))
     words = [" ".join(boxes.program_command(tmp_path, ["sh"], 0)) for boxes in (single, double)]
-    assert words[1] == words[0].replace(f"nproc={MAX_PROCESSES}", f"nproc={2 * MAX_PROCESSES}") != words[0]
+    assert words[1] == words[0].replace(str(MAX_PROCESSES), str(2 * MAX_PROCESSES)) != words[0]
 
 
 def test_a_program_that_is_gone_is_told_with_its_bot(tmp_path: Path) -> None:

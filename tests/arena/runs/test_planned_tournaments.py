@@ -13,6 +13,7 @@ from arena.operations import planned_tournaments
 from arena.operations.planned_tournaments import PlannedTournaments
 from arena.store import planned
 from arena.store.async_store import AsyncStore
+from arena.store.bot_versions import add_version, end_check
 from arena.store.planned import PlannedTerms, PlannedTournament
 from arena.store.registry import anonymize_bot
 from arena.store.result_queries import tournament_results
@@ -113,6 +114,17 @@ async def test_bots_that_came_after_the_deadline_enter_if_that_was_planned_and_a
     await PlannedTournaments(store, tmp_path).look()
     (row,) = (await store.read(tournaments_page)).rows
     assert {bot: one["late"] for bot, one in row.arguments["hosted"].items()} == {"ann": True, "bob": True}
+
+
+async def test_it_waits_for_the_check_of_what_was_handed_in_in_time(store: AsyncStore, tmp_path: Path) -> None:
+    version = await store.write(add_version, "ann", "a" * 64, b"", '{"games": ["nim"]}')
+    await plan(store, utc_now())
+    plans = PlannedTournaments(store, tmp_path)
+    await plans.look()
+    assert await states(store) == ["waiting"]
+    await store.write(end_check, version.id, passed=False, report="")
+    await plans.look()
+    assert await states(store) == ["playing"]
 
 
 async def test_one_without_entrants_can_not_begin_and_the_next_night_is_planned(
