@@ -1,7 +1,7 @@
 """A runner: checks and runs hosted bots, as one side of a connection to an arena's operator's channel.
 
-runner.py follows the arena's events, and load.py tells it how busy the machine is. version_cache.py fetches versions and
-builds them, unpack.py unpacks what a build has left, check.py checks a version, hosted_bot.py runs a bot, and
+runner.py follows the arena's events, and load.py tells it how busy the machine is. version_cache.py fetches versions
+and builds them, unpack.py unpacks what a build has left, check.py checks a version, hosted_bot.py runs a bot, and
 entrants.py builds those of a tournament. hand_in.py hands in its logs, and kept_state.py the files that it keeps.
 
 box.py is the box in which a stranger's program runs: everything else is code of this project. unboxed.py goes without

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.hosting.limits import VersionLimits
 from arena.store import bot_versions, entrants
 from arena.store.bot_versions import add_version, begin_check, choose_games, end_check, read_content, use_version
 from arena.store.entrants import (
@@ -34,6 +35,7 @@ class Course:
 
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store = store
+        self.limits = VersionLimits()
         self._hour = 0
         for module in (bot_versions, entrants):
             monkeypatch.setattr(module, "database_now", lambda connection: at(self._hour))
@@ -42,7 +44,7 @@ class Course:
         """Hand in a version, and return its id."""
         self._hour = hour
         manifest = json.dumps({"games": games or ("nim",)})
-        return self.store.write(add_version, bot, digest, digest.encode(), manifest).id
+        return self.store.write(add_version, bot, digest, digest.encode(), manifest, self.limits).id
 
     def end_check(self, hour: int, version: int, *, passed: bool = True) -> None:
         self._hour = hour
@@ -161,7 +163,7 @@ def test_a_version_that_entered_a_tournament_is_kept_beyond_the_newest_ones(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bot_versions, "days_before_now", lambda connection, days: at(23))
-    monkeypatch.setattr(bot_versions, "_DELETE_OLD", bot_versions._DELETE_OLD.replace("LIMIT 20", "LIMIT 2"))
+    course.limits = VersionLimits(kept=2)
     for hour in range(1, 7):
         course.has_passed(hour, "ann", f"a{hour}")
         if hour == 2:
