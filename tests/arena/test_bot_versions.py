@@ -16,6 +16,7 @@ from arena.store.bot_versions import (
     begin_check,
     choose_games,
     end_check,
+    has_versions,
     hosted_bots,
     is_paused,
     list_versions,
@@ -59,10 +60,12 @@ def active(store: Store) -> int | None:
 
 
 def test_the_newest_version_that_passed_plays_and_a_failed_one_replaces_nothing(store: Store) -> None:
+    assert not store.read(has_versions, "ann")
     one, two = add(store, "1"), add(store, "2")
     assert (one.number, two.number, one.state) == (1, 2, "waiting")
     assert store.read(unchecked_versions) == [one.id, two.id]
     assert (active(store), store.read(hosted_bots)) == (None, [])
+    assert store.read(has_versions, "ANN")
     check(store, one)
     check(store, two, passed=False)
     assert active(store) == 1
