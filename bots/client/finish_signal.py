@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Callable
 
 
@@ -13,7 +14,8 @@ class FinishSignal:
     def __init__(self) -> None:
         self._is_received = False
         signal.signal(signal.SIGTERM, self._receive)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        if sys.platform != "win32":
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
     def watch(self, loop: asyncio.AbstractEventLoop, on_finish: Callable[[], None]) -> None:
         """Have the running loop call `on_finish` at each signal, and soon if one has come already."""
