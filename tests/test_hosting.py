@@ -326,10 +326,10 @@ async def test_an_owner_pauses_a_bot_goes_back_to_a_version_and_chooses_its_game
         assert (run.number, run.games) == (1, ("tictactoe",))
         same = await submit(arena, str(program), "--game", "nim")
         assert same.out == "mine: version 2 was handed in; it has passed its check already\n"
-        await runner.next(EndBot)
+        await runner.end_bot("mine")
         assert (await runner.next(RunBot)).number == 2
         await hosted(arena, "--use", "1")
-        await runner.next(EndBot)
+        await runner.end_bot("mine")
         assert (await runner.next(RunBot)).games == ("tictactoe",), "the choice is the version's"
         await hosted(arena, "--games", "all")
         await runner.end_bot("mine")
