@@ -163,7 +163,9 @@ async def test_a_large_program_is_handed_over_in_parts(tmp_path: Path, large: Pa
             parts = [b""]
             while part := (await runner.ask(ReadVersion(digest=check.digest, offset=sum(map(len, parts))), PART)).data:
                 parts.append(part)
+        assert (await hosted(arena, "--source", "1", "--to", str(tmp_path / "copy"), name="large")).code == 0
     found = read_submission(b"".join(parts), ["nim"], SubmissionLimits())
+    assert (tmp_path / "copy").read_bytes() == LARGE
     assert len(parts) > 3
     assert found.files[large.name] == LARGE
     assert found.digest == check.digest
