@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.command_groups import bot, db, game, replay
+from arena.command_groups import bot, db, game, plan, replay
 from arena.command_groups.group import group
 from arena.command_groups.option_sets import option_of, parameters_of, with_options
 from arena.command_groups.options import (
@@ -52,6 +52,7 @@ for _named, _users in (
     (replay.app, PLAYERS_HEADING),
     (game.app, DEVELOPERS_HEADING),
     (bot.app, ORGANISERS_HEADING),
+    (plan.app, ORGANISERS_HEADING),
     (match_app, ORGANISERS_HEADING),
     (season_app, ORGANISERS_HEADING),
     (db.app, OPERATORS_HEADING),
@@ -175,6 +176,18 @@ def tournament(
     no_luck_adjustment: Annotated[
         bool, typer.Option("--no-luck-adjustment", help="Rank by plain results, without taking luck out.")
     ] = False,
+    hosted: Annotated[
+        bool, typer.Option("--hosted", help="Play among the hosted bots of an arena, in boxes on this machine.")
+    ] = False,
+    as_of: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With --hosted: the versions that were active then [now].")
+    ] = None,
+    hosted_bots: Annotated[
+        list[str] | None, typer.Option("--bot", metavar="NAME", help="With --hosted: only this bot [all].")
+    ] = None,
+    late: Annotated[
+        bool, typer.Option("--late", help="With --as-of: let bots enter that were handed in later, marked as late.")
+    ] = False,
     server: Annotated[
         str | None, typer.Option(metavar="URL|FOLDER", help="Play among the bots connected to this running server.")
     ] = None,
@@ -185,16 +198,41 @@ def tournament(
 ) -> None:
     """Play a tournament of local bots, or the rest of it."""
     given = locals() | words
+    from arena.commands.hosted_entrants import HostedOptions
     from arena.commands.name_list import read_entrants
     from arena.commands.tournament import run
     from arena.commands.tournament_options import TournamentOptions
 
-    del given["words"], given["entrants"]
-    if not bots and entrants is None:
+    for name in ("words", "entrants", "as_of", "hosted_bots", "late"):
+        del given[name]
+    if not hosted and (as_of is not None or hosted_bots or late):
+        raise UsageFault("--as-of, --bot and --late are for hosted bots: add --hosted")
+    given["hosted"] = HostedOptions(as_of=as_of, bots=hosted_bots or (), late=late) if hosted else None
+    if not bots and entrants is None and not hosted:
         raise UsageFault("who plays? Name the bots, or a file of them with --entrants")
     given["bots"] = [*(bots or ()), *([] if entrants is None else read_entrants(entrants))]
     with text_to_stderr(words["to_json"]):
         run(TournamentOptions(**_convert_options(given)))
+
+
+@app.command(rich_help_panel=ORGANISERS_HEADING)
+def publish(
+    tournament: Annotated[str, typer.Argument(metavar="ID", help="The tournament, as below its table.")],
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="Write the files to this new folder.")],
+    names: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A CSV with a column name; its columns join the table.")
+    ] = None,
+    replays: Annotated[bool, typer.Option("--replays", help="Add a file for each match, which replays it.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Write the result of a tournament as a page and a CSV.
+
+    The page is one HTML file that needs no server.
+    """
+    from arena.commands.publish import publish as command
+
+    command(database_of(db, data), tournament, to, names, replays=replays)
 
 
 @app.command("try", rich_help_panel=PLAYERS_HEADING)

@@ -84,7 +84,7 @@ class Player:
         boxes = Boxes(memory_mib=512, users=USERS if os.geteuid() == 0 else ())
         command = boxes.program_command(program, ("python3", "-S", "-P", "mine.py"), place)
         if is_unstopped:
-            at = command.index("arena.runner.box_init") + 1
+            at = next(number for number, word in enumerate(command) if "box_init" in word) + 1
             limits = BoxLimits.decode(command[at])
             limits.is_build = 1
             command = (*command[:at], limits.encode(), *command[at + 1 :])

@@ -194,7 +194,8 @@ def hand_in_and_follow(
 ) -> None:
     """Hand a program in, and say how its check went, if this is to `wait`. Raise `SystemExit` (1) if it failed."""
     version = submissions.hand_in(file, content, games)
-    say(f"{bot}: version {version.number} was handed in; it is {version.state}{version.delay}", flush=True)
+    how = "has passed its check already" if version.state == "passed" else f"is {version.state}{version.delay}"
+    say(f"{bot}: version {version.number} was handed in; it {how}", flush=True)
     if wait:
         version = submissions.follow(version)
         say(version.describe(bot))

@@ -57,6 +57,8 @@ class FleetMachine(RuleBasedStateMachine):
         self.active: dict[str, int] = {}
         self.began: dict[str, int] = {}
         """The version that began the match under way of a bot, which lasts while the bot is moved."""
+        self.told: dict[str, int] = {}
+        """The versions that began matches under way, as far as the fleet can know."""
         self.unchecked: dict[int, str] = {}
         self.lost: dict[int, int] = {}
         self.count = 0
@@ -69,7 +71,7 @@ class FleetMachine(RuleBasedStateMachine):
         match effect:
             case StartBot(runner, bot, version):
                 assert bot not in self.runs, "no bot is on two runners"
-                assert version == self.began.get(bot, self.active[bot])
+                assert version == self.told.get(bot, self.active[bot])
                 self.check_takes_more(runner)
                 self.runs[bot] = runner, version
             case FinishBot(runner, bot):
@@ -93,6 +95,7 @@ class FleetMachine(RuleBasedStateMachine):
         assert self.resting.get(runner, 0.0) <= self.now
 
     def snapshot(self) -> None:
+        self.told = dict(self.began)
         bots = [HostedBot(bot, version, began=self.began.get(bot)) for bot, version in self.active.items()]
         self.feed(Snapshot(tuple(bots), tuple(UncheckedVersion(*one) for one in sorted(self.unchecked.items()))))
 
@@ -128,16 +131,24 @@ class FleetMachine(RuleBasedStateMachine):
         self.active[bot] = self.count
         self.snapshot()
 
+    @rule()
+    def all_versions_are_replaced(self) -> None:
+        for bot in self.active:
+            self.count += 1
+            self.active[bot] = self.count
+        self.snapshot()
+
     @rule(bot=BOT)
     def a_bot_is_paused(self, bot: str) -> None:
         self.active.pop(bot, None)
         self.began.pop(bot, None)
         self.snapshot()
 
-    @rule(bot=BOT)
-    def a_match_begins(self, bot: str) -> None:
-        if bot in self.runs and bot in self.active and bot not in self.finishing:
+    @rule()
+    def matches_begin(self) -> None:
+        for bot in (self.runs.keys() & self.active.keys()) - self.finishing:
             self.began.setdefault(bot, self.runs[bot][1])
+        self.snapshot()
 
     @rule(bot=BOT)
     def a_match_ends(self, bot: str) -> None:
@@ -198,6 +209,7 @@ class FleetMachine(RuleBasedStateMachine):
         runner = self.runs[bot][0]
         if bot in self.finishing:
             self.began.pop(bot, None)
+            self.told.pop(bot, None)
         if runner_failed:
             self.resting[runner] = self.now + RUNNER_REST_S
         self.feed(BotEnded(runner, bot, runner_failed=runner_failed))
@@ -214,5 +226,6 @@ class FleetMachine(RuleBasedStateMachine):
 
     @staticmethod
     def nth(choices: Iterable[int], at: int) -> list[int]:
-        """The choice at this place, from 1 on, in a list; none if there are fewer."""
-        return sorted(choices)[at - 1 : at]
+        """One of the choices in a list, by its place; none if there are none."""
+        found = sorted(choices)
+        return found[at % len(found) :][:1] if found else []

@@ -18,6 +18,9 @@ import pytest
 from websockets.exceptions import ConnectionClosedError
 
 from admin_client import AdminClient
+from arena.commands.hosted_entrants import HostedOptions, HostedSource
+from arena.commands.serve import host_timeouts
+from arena.commands.settings import ServerSettings
 from arena.hosting.kept_files import pack_kept_files
 from arena.hosting.limits import SubmissionLimits
 from arena.hosting.submission import read_submission
@@ -37,6 +40,9 @@ from arena.operator.hosting import (
     SubmissionPart,
 )
 from arena.runner.hand_in import upload_file
+from arena.runs.remote import LocalServer
+from arena.store.entrants import tournaments_of_bot
+from arena.store.store import Reader, Store
 from bots.client.tokens import default_path, find_or_make_token, find_token
 from bots.submission import NO_RUNNER_MESSAGE
 from commands import Done
@@ -145,11 +151,11 @@ async def test_a_program_is_checked_then_run_by_a_ticket_and_replaced_by_the_nex
                     await runner.report(await runner.next(CheckVersion), passed=True, report="nim: ok")
                     assert (await runner.next(FinishMatches)).bot == "mine"
                     await asyncio.gather(mine.play(), other.play())
-                await runner.ask(ReportBotEnded(runner=runner.number, bot="mine", why="it has finished"))
-                assert (await runner.next(EndBot)).bot == "mine"
-                replaced = await runner.next(RunBot)
-                assert replaced.number == 2
-                assert replaced.ticket != run.ticket
+            await runner.ask(ReportBotEnded(runner=runner.number, bot="mine", why="it has finished"))
+            assert (await runner.next(EndBot)).bot == "mine"
+            replaced = await runner.next(RunBot)
+            assert replaced.number == 2
+            assert replaced.ticket != run.ticket
             page = await asyncio.to_thread(answer, f"{await arena.page()}/bots/mine")
             assert "Hosted by the arena, version 2" in page.text
 
@@ -230,6 +236,12 @@ async def test_a_runner_that_could_not_make_a_check_does_not_fail_the_version(tm
             await first.ask(ReportCheck(runner=first.number, **told))
             assert await second.next(CheckVersion) == check
         assert await arena.says("runner 1 can't check version 1: the disk is full")
+
+
+def test_matches_wait_longer_after_a_restart_where_runners_must_start_bots_again() -> None:
+    waits = [host_timeouts(ServerSettings(hosting=hosting)).match.return_timeout_s for hosting in (False, True)]
+    assert waits == [30.0, 60.0]
+    assert host_timeouts(ServerSettings(runners=1)).match.return_timeout_s == 60.0
 
 
 async def test_only_the_owner_and_the_operator_read_reports_and_hand_programs_in(tmp_path: Path, program: Path) -> None:
@@ -399,6 +411,13 @@ async def test_an_owner_pauses_a_bot_goes_back_to_a_version_and_chooses_its_game
         await runner.end_bot("mine")
         run = await runner.next(RunBot)
         assert (run.number, run.games) == (1, ("tictactoe",))
+        same = await submit(arena, str(program), "--game", "nim")
+        assert same.out == "mine: version 2 was handed in; it has passed its check already\n"
+        await runner.next(EndBot)
+        assert (await runner.next(RunBot)).number == 2
+        await hosted(arena, "--use", "1")
+        await runner.next(EndBot)
+        assert (await runner.next(RunBot)).games == ("tictactoe",), "the choice is the version's"
         await hosted(arena, "--games", "all")
         await runner.end_bot("mine")
         assert (await runner.next(RunBot)).games == ("nim", "tictactoe")
@@ -694,3 +713,25 @@ async def test_the_operators_page_has_runners_failed_checks_and_who_handed_in(tm
 
 def operator_token(arena: RunningArena) -> str:
     return str(json.loads((arena.data / "operator.json").read_text())["token"])
+
+
+async def test_a_tournament_elsewhere_takes_and_keeps_the_programs_of_a_running_arena(
+    tmp_path: Path, program: Path
+) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+        async with joined(arena) as runner:
+            await runner.report(await runner.next(CheckVersion), passed=True, report="")
+            await runner.next(RunBot)
+        source = HostedSource(LocalServer(arena.data), tmp_path / "final", None)
+        with closing(Store.open(tmp_path / "final.db")) as results:
+            found = await asyncio.to_thread(source.find, HostedOptions(bots=["MINE"]), "nim")
+            (entrant,) = found.entrants
+            await asyncio.to_thread(source.freeze, results, "t1", found.entrants)
+            content = await source.read(results, entrant.digest)
+        assert (entrant.bot, entrant.number, entrant.late) == ("mine", 1, False)
+        assert read_submission(content, ["nim"], SubmissionLimits()).files["mine.py"] == MINE.encode()
+        with closing(Reader.open(arena.data / "arena.db")) as reader:
+            assert reader.read(tournaments_of_bot, "mine") == ["t1"]
+        deleted = await call_beside("arena", "bot", "delete", "mine", "--data", str(arena.data))
+        assert "its programs are gone, so these tournaments can't be repeated: t1\n" in deleted.out

@@ -115,6 +115,24 @@ def bot_delete(
     delete_bot(database_of(db, data), data_folder(data), name, records=records)
 
 
+@app.command("sources")
+def bot_sources(
+    to: Annotated[Path, typer.Option(metavar="FILE.zip", help="Write the archive to this file.")],
+    tournament: Annotated[
+        str | None, typer.Option(metavar="ID", help="The programs that entered this tournament [the active ones].")
+    ] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Write the programs of all hosted bots into one archive.
+
+    Each is in a folder with the name of its bot, as programs that look for copied code expect it.
+    """
+    from arena.commands.publish import write_sources
+
+    write_sources(database_of(db, data), to, tournament)
+
+
 @app.command("approve")
 def bot_approve(
     names: BotNames,

@@ -17,6 +17,7 @@ from arena.store import registry
 from arena.store.archiving import purge_removed_records
 from arena.store.bot_versions import count_versions
 from arena.store.database import Database
+from arena.store.entrants import describe_unrepeatable, tournaments_of_bot
 from arena.store.registry import RegisteredBot
 from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot, remove_all
@@ -111,15 +112,18 @@ def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
         _check_journal(data)
         programs = store.read(count_versions, name)
         placeholder = store.write(registry.anonymize_bot, name)
+        lost = store.read(tournaments_of_bot, placeholder)
         if not records:
-            return DeletionResult(placeholder=placeholder, programs=programs)
+            return DeletionResult(placeholder=placeholder, programs=programs, unrepeatable=lost)
         removed = remove_all(store, RecordsOfBot(placeholder).remove)
         kept = None
         try:  # even if none was removed: an earlier attempt may have been interrupted
             purge_removed_records(store)
         except ArenaFault as fault:
             kept = str(fault)
-        return DeletionResult(placeholder=placeholder, records=removed.records, programs=programs, kept=kept)
+        return DeletionResult(
+            placeholder=placeholder, records=removed.records, programs=programs, kept=kept, unrepeatable=lost
+        )
 
     done = ask_server_or_run(where, data, Delete(name=name, records=records), DeletionResult, delete, exclusive=True)
     say(f"{name} is deleted, and the name is free; its results are those of {done.placeholder}")
@@ -130,6 +134,8 @@ def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
         say(f"{format_count(done.records, 'record', 'records')} of its matches removed")
     else:
         say(f"records of its matches have the name: `arena bot delete {done.placeholder} --records` removes them")
+    if done.unrepeatable:
+        say(describe_unrepeatable(done.unrepeatable))
     if done.kept is not None:
         again = f"`arena bot delete {done.placeholder} --records` tries again"
         raise ArenaFault(f"files keep records that were removed: {done.kept}; {again}")

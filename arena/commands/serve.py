@@ -87,6 +87,7 @@ from protocol.errors import ArenaFault, UnknownGame, UsageFault, os_errors_as
 from protocol.games import game_names
 from protocol.games.spec import FAMILY_SEPARATOR
 from protocol.names import fold_name
+from referee.match import MatchTimeouts
 
 HOST = "127.0.0.1"
 """The address of the private sockets for the operator and the built-in bots."""
@@ -94,6 +95,10 @@ OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT, HOSTED_BOTS_ACCOUNT = "the operator", "t
 """These are quota accounts: `OPERATOR_ACCOUNT` is that of the operator, `BUILTIN_BOTS_ACCOUNT` that of the built-in
 bots, `HOSTED_BOTS_ACCOUNT` that of the bots on this machine's runners. They connect to private sockets. All other
 clients have the account of their address.
+"""
+HOSTED_RETURN_TIMEOUT_S = 60.0
+"""Seconds that matches wait for their seats after a restart of a server with hosted bots. A runner first starts two
+processes for each bot, while other clients only connect again.
 """
 RUNNERS_FOLDER = "runners"
 """The folder in a data folder for the runners that the server starts."""
@@ -363,6 +368,13 @@ def _hosting_config(settings: ServerSettings, url: str, token: str) -> HostingCo
     return HostingConfig(url=url, token=token, limits=hosting_limits(settings).submission)
 
 
+def host_timeouts(settings: ServerSettings) -> HostTimeouts:
+    """Return the time limits for clients. After a restart, matches wait longer where runners must start bots again."""
+    if not hosts_bots(settings):
+        return HostTimeouts()
+    return HostTimeouts(match=MatchTimeouts(return_timeout_s=HOSTED_RETURN_TIMEOUT_S))
+
+
 def check_hosting(settings: ServerSettings) -> None:
     """Raise `UsageFault` if the settings ask for hosted bots but for no pages to hand them in, or for several nodes."""
     if not hosts_bots(settings):
@@ -449,7 +461,7 @@ def _make_arena(
         drained=drained,
         nodes=nodes,
         meters=meters,
-        timeouts=scale_timeouts(HostTimeouts()),
+        timeouts=scale_timeouts(host_timeouts(settings)),
         game_limits=scale_timeouts(GameLimits.of(settings.slow_game_call)),
         isolates_games=settings.isolate_games,
         quotas=Quotas(
@@ -477,6 +489,10 @@ async def _run_maintenance(
         if settings.backup_to is not None and file is not None:
             schedule = BackupSchedule(Path(settings.backup_to), settings.backup_every, settings.backup_keep)
             await stack.enter_async_context(background_task(run_backups(file, schedule, arena.warnings)))
+        if hosts_bots(settings):
+            from arena.operations.planned_tournaments import PlannedTournaments  # most servers don't need it
+
+            await stack.enter_async_context(background_task(PlannedTournaments(arena.store, Path(settings.data)).run()))
         yield
 
 

@@ -11,6 +11,7 @@ import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -19,8 +20,10 @@ from rich.progress import Progress as ProgressBar
 
 from arena.commands.brought_games import store_game
 from arena.commands.data_dir import open_data_dir
-from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_options
+from arena.commands.hosted_entrants import HostedSource
+from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_options, server_of
 from arena.commands.tournament_report import Report
+from arena.runner.entrants import built_plan
 from arena.runs.job import MatchJob, MatchReport
 from arena.runs.plan import Plan
 from arena.runs.remote import RemotePlayers
@@ -29,6 +32,7 @@ from arena.runs.run import Progress
 from arena.runs.sandbox import BotEnvironment
 from arena.runs.sandbox_users import reserved_users
 from arena.runs.workers import WorkerPlayers
+from arena.store.entrants import EntrantList
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.rules_check import check_rules
 from arena.store.store import Store
@@ -51,11 +55,15 @@ def run(options: TournamentOptions) -> None:
     value = default_value_names(setup.rules)[0] if setup.rules.seats == 2 else None
     for bot, why in setup.failing.items():
         say(f"arena: {bot} {why}; it forfeits its matches", err=True)
+    for note in () if setup.hosted is None else setup.hosted.notes:
+        say(f"arena: {note}", err=True)
     with tournament_run(setup, value) as tournament:
         results = _play(tournament)
         measured_by, luck = luck_by_match(tournament.store, tournament.plan, results)
         failures = tournament.store.read(bot_failures, tournament.plan.id)
-    report = Report(tournament.plan, results, luck, measured_by, failures, raw=options.no_luck_adjustment)
+    report = Report(
+        tournament.plan, results, luck, measured_by, failures, raw=options.no_luck_adjustment, entrant_list=setup.hosted
+    )
     if options.to_json is not None:
         report.write(options.to_json, setup.arguments)
     report.show(options.data)
@@ -142,6 +150,8 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
             store.read(check_rules, [options.game])
         tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.randomness_key)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))
+        if setup.hosted is not None:
+            plan = held.enter_context(_built(setup, setup.hosted, store, plan))
         players: WorkerPlayers | RemotePlayers
         if setup.server is not None:
             players = RemotePlayers(setup.server, plan, options.connect_timeout, setup.jobs, value)
@@ -159,6 +169,19 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
             )
             players = WorkerPlayers(job, workers)
         yield TournamentRun(plan, players, store, Console(stderr=True))
+
+
+@contextmanager
+def _built(setup: TournamentSetup, entrant_list: EntrantList, store: Store, plan: Plan) -> Iterator[Plan]:
+    """Freeze the versions of hosted bots, and yield the plan with the commands of their programs."""
+    options = setup.options
+    source = HostedSource(server_of(options), options.data, options.db)
+    source.freeze(store, plan.id, entrant_list.entrants)
+    folder = plan.log_folder(options.data).absolute() / "programs"
+    with built_plan(
+        plan, entrant_list.entrants, folder, partial(source.read, store), options.memory, setup.jobs
+    ) as built:
+        yield built
 
 
 @contextmanager

@@ -9,11 +9,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from arena.commands.hosted_entrants import HostedOptions, HostedSource
 from arena.commands.settings import database_url
 from arena.operator import credentials
 from arena.operator.client import no_server
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
 from arena.processes.launch_spec import allowed_environment
+from arena.runner.entrants import hosted_arguments, hosted_contestant
 from arena.runs.contestants import Contestant, parse_contestants
 from arena.runs.in_process import check_bots
 from arena.runs.job import CONNECT_TIMEOUT_S
@@ -29,7 +31,9 @@ from arena.runs.sandbox import (
     check_bubblewrap,
 )
 from arena.runs.schedule_limits import MAX_ROUNDS, TOURNAMENT_FORMATS, check_size, default_concurrency
+from arena.store.data_folder import is_held
 from arena.store.database_url import open_database_url
+from arena.store.entrants import EntrantList
 from machine.arguments import add_preset, read_clock, read_value
 from machine.cores import usable_cores, warn_of_excess
 from machine.game_files import copied_folders
@@ -81,6 +85,8 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     operator_token: str | None = None
     no_luck_adjustment: bool = False
     """True if bots rank by raw results. The same tournament may be shown with and without this option."""
+    hosted: HostedOptions | None = None
+    """The options about hosted bots, which then enter beside `bots`."""
 
 
 class TournamentSetup(RunTerms, frozen=True, kw_only=True):
@@ -89,6 +95,7 @@ class TournamentSetup(RunTerms, frozen=True, kw_only=True):
     - If `strict`, a bot that fails ends the run. Otherwise it forfeits its matches, and `failing` has the reason by
       bot.
     - Without a cluster, `jobs` processes of this machine play.
+    - `hosted` are the hosted bots among the contestants; None if the tournament is not one of these.
     """
 
     options: TournamentOptions
@@ -97,6 +104,7 @@ class TournamentSetup(RunTerms, frozen=True, kw_only=True):
     jobs: int
     environment: BotEnvironment
     server: Server | None
+    hosted: EntrantList | None = None
 
 
 def read_options(options: TournamentOptions) -> TournamentSetup:
@@ -115,7 +123,12 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
     """Do what `read_options` does, but accept any format and any number of rounds."""
     _check_resources(options)
     game_config, bot_settings = read_sets(options.game, options.sets, options.preset)
-    if options.server is None:
+    hosted = None
+    words = options.bots
+    if options.hosted is not None:
+        hosted, bots = _hosted_contestants(options, options.hosted, bot_settings)
+        words = [*words, *(entrant.bot for entrant in hosted.entrants)]
+    elif options.server is None:
         bots = tuple(parse_contestants(options.bots, bot_settings, in_process=options.in_process))
     else:
         bots = _connected_contestants(options, bot_settings)
@@ -125,7 +138,7 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
     read_clock(options.clock)
     strict = len(bots) == 2 if options.strict is None else options.strict
     return TournamentSetup(
-        words=options.bots,
+        words=words,
         contestants=bots,
         settings=bot_settings,
         rules=rules,
@@ -133,13 +146,14 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
         rounds=options.rounds,
         paired=options.paired,
         clock=options.clock,
-        further={} if options.server is None else {"afar": True},
+        further=hosted_arguments(hosted.entrants) if hosted else {} if options.server is None else {"afar": True},
         options=options,
         strict=strict,
         failing=check_bots(bots, rules, strict=strict),
         jobs=_choose_jobs(options),
         environment=_make_environment(options),
-        server=_server_of(options),
+        server=None if hosted else server_of(options),
+        hosted=hosted,
     )
 
 
@@ -170,7 +184,7 @@ def _choose_jobs(options: TournamentOptions) -> int:
     return options.jobs or max(1, usable_cores() - 1)
 
 
-def _server_of(options: TournamentOptions) -> Server | None:
+def server_of(options: TournamentOptions) -> Server | None:
     """Return the server that `--server` names; None without that option. Raise `Fault` if it cannot be used."""
     if options.server is None:
         return None
@@ -213,6 +227,33 @@ def _make_environment(options: TournamentOptions) -> BotEnvironment:
         copies=_choose_jobs(options) if options.dask is None else MAX_THREADS_PER_MACHINE,
     )
     return BotEnvironment(variables=variables, sandbox=sandbox)
+
+
+def _hosted_contestants(
+    options: TournamentOptions, hosted: HostedOptions, settings: Mapping[str, str]
+) -> tuple[EntrantList, tuple[Contestant, ...]]:
+    """Return the hosted bots of a tournament, and all of its bots. Raise `Fault` if an option does not fit."""
+    for given, what in ((options.in_process, "--in-process"), (options.dask, "--dask")):
+        if given:
+            raise UsageFault(f"--hosted is for boxes on this machine: leave out {what}")
+    if options.server is None and is_held(options.data):
+        raise UsageFault(
+            f"{options.data} is in use: if an arena runs there, add --server {options.data}, and name another folder "
+            "for the results with --data"
+        )
+    check_bubblewrap("--hosted")
+    found = HostedSource(server_of(options), options.data, options.db).find(hosted, options.game)
+    bots = (
+        *parse_contestants(options.bots, settings, min_bots=0),
+        *map(hosted_contestant, found.entrants),
+    )
+    check_names([bot.name for bot in bots])
+    if len(bots) < 2:
+        reasons = "".join(f"; {note}" for note in found.notes)
+        raise UsageFault(
+            f"a tournament needs two bots or more: {len(found.entrants)} hosted bots play {options.game}{reasons}"
+        )
+    return found, bots
 
 
 def _connected_contestants(options: TournamentOptions, settings: Mapping[str, str]) -> tuple[Contestant, ...]:

@@ -15,6 +15,7 @@ from arena.commands.output import format_endings, terminal_columns, write_docume
 from arena.ratings.standings import HeadToHead, MatchSample, TableRow, head_to_heads, uncontested_losses
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, compute_standings
 from arena.runs.plan import Plan
+from arena.store.entrants import EntrantList
 from machine.console import Console
 from measuring.elo import Comparison
 from measuring.payoffs import MeanPayoff, format_payoff, format_payoff_interval
@@ -49,7 +50,7 @@ class Report:
     set or there are no luck-adjusted scores.
 
     `luck` maps a match of two seats to the luck of seat 0, measured by the value function `value`. `failures` maps a
-    match and a seat to why the bot's program failed.
+    match and a seat to why the bot's program failed. `entrant_list` has the hosted bots among them.
     """
 
     def __init__(
@@ -61,8 +62,11 @@ class Report:
         failures: Mapping[str, Mapping[int, str]] | None = None,
         *,
         raw: bool = False,
+        entrant_list: EntrantList | None = None,
     ) -> None:
         self._plan = plan
+        self._entrant_list = entrant_list
+        self._versions = {one.bot: one.label for one in entrant_list.entrants} if entrant_list else {}
         self._results = results
         self._luck = luck or {}
         self._value = value
@@ -86,6 +90,7 @@ class Report:
             "head_to_head": self._standings.head_to_head,
             "duels": self._duels,
             "payoffs": self._standings.payoffs,
+            **({"hosted": self._entrant_list} if self._entrant_list else {}),
             "failures": {bot: why for bot, why in self._failures.items() if why},
             "value": self._value,
             "luck": self._luck,
@@ -101,13 +106,16 @@ class Report:
         played = format_count(len(results), "match", "matches")
         console.print(f"{plan.rules.name} {plan.format}, {played} ({endings})\n{plan.origin}")
         if plan.pool is None:
-            console.print("unrated: no preset has this config")
+            console.print("unrated: no preset has this config" if plan.rated else "unrated")
         unit = plan.rules.payoff_unit
         if self._standings.ranked_by == ADJUSTED:
             console.print(
                 f"in the order of scores less luck, by {self._value}; --no-luck-adjustment ranks by plain results"
             )
-        console.print(_payoff_table(self._rows, unit) if unit else _standing_table(self._rows))
+        if self._entrant_list is not None:
+            console.print(f"hosted bots as of {self._entrant_list.as_of}")
+        columns = (self._rows, self._versions)
+        console.print(_payoff_table(*columns, unit) if unit else _standing_table(*columns))
         if note := chance_note(self._standings):
             console.print(textwrap.fill(note, min(_NOTE_WIDTH_COLUMNS, terminal_columns())))
         if any(row.place is not None for row in self._rows):
@@ -170,23 +178,47 @@ def _range(row: TableRow) -> str:
     return f"{row.best_rank}-{row.worst_rank}"
 
 
-def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
+def _payoff_table(rows: Sequence[TableRow], versions: Mapping[str, str], unit: str) -> Table:
     """Return the table of bots with their results and their payoff per `unit`. The weight of an opponent in the payoff
     is the number of rounds played with it.
     """
-    table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
+    table = _table(
+        "#",
+        "range",
+        "bot",
+        *_version_column(versions),
+        f"a {unit}",
+        "95 %",
+        "played",
+        "won",
+        "drawn",
+        "lost",
+        "forfeits",
+    )
     for row in rows:
         found = ("", "") if row.payoff is None else (format_payoff(row.payoff.mean), format_payoff_interval(row.payoff))
-        table.add_row(_format_place(row), _range(row), row.bot, *found, *_counts(row), str(row.forfeits))
+        cells = (*_bot_cells(row, versions), *found, *_counts(row), str(row.forfeits))
+        table.add_row(_format_place(row), _range(row), *cells)
     return table
 
 
-def _standing_table(rows: Sequence[TableRow]) -> Table:
-    table = _table("#", "range", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
+def _standing_table(rows: Sequence[TableRow], versions: Mapping[str, str]) -> Table:
+    counts = ("played", "won", "drawn", "lost", "score", "95 %", "forfeits")
+    table = _table("#", "range", "bot", *_version_column(versions), *counts)
     for row in rows:
         found = (format_score(row.score), format_interval(row))
-        table.add_row(_format_place(row), _range(row), row.bot, *_counts(row), *found, str(row.forfeits))
+        cells = (*_bot_cells(row, versions), *_counts(row), *found, str(row.forfeits))
+        table.add_row(_format_place(row), _range(row), *cells)
     return table
+
+
+def _version_column(versions: Mapping[str, str]) -> tuple[str, ...]:
+    return ("version",) if versions else ()
+
+
+def _bot_cells(row: TableRow, versions: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the name of a bot and, in a tournament with hosted bots, its version."""
+    return (row.bot, versions.get(row.bot, "")) if versions else (row.bot,)
 
 
 def _counts(row: TableRow) -> Iterator[str]:

@@ -196,6 +196,8 @@ class Fleet:
         """The bots that shall run, by folded name."""
         self._waiting: dict[str, float] = {}
         """The bots that shall run and do not, with the time since which they wait."""
+        self._uncertain: set[str] = set()
+        """The bots of which only the next snapshot says whether their match with a replaced version is over."""
         self._unchecked: dict[int, _Check] = {}
         """The versions that wait for their check, by id."""
         self._checked_at: dict[str, float] = {}
@@ -261,6 +263,7 @@ class Fleet:
     def _on_snapshot(self, snapshot: Snapshot, now: float) -> list[Effect]:
         self._wanted = {bot.bot: bot for bot in snapshot.bots}
         self._waiting = {bot: self._waiting.get(bot, now) for bot in self._wanted if bot not in self._runs}
+        self._uncertain.clear()
         self._update_checks(snapshot.unchecked, now)
         for bot in self._delays.keys() - self._wanted.keys():
             del self._delays[bot]
@@ -297,6 +300,8 @@ class Fleet:
         del self._runs[ended.bot]
         self._runners[run.runner].bots.remove(ended.bot)
         self._await_slot(ended.bot, since)
+        if run.is_finishing and self._is_playing(ended.bot):
+            self._uncertain.add(ended.bot)
         return [StopBot(run.runner, ended.bot)]
 
     def _delay(self, bot: str, run: _Run, now: float) -> None:
@@ -338,13 +343,16 @@ class Fleet:
         for number, runner in self._runners.items():
             if not runner.checks and runner.takes_more(now):
                 effects += self._start_check(number, now)
-        waiting = [bot for bot in self._waiting if bot not in self._delays or self._delays[bot].until <= now]
+        waiting = [bot for bot in self._waiting if self._may_start(bot, now)]
         waiting.sort(key=lambda bot: (not self._is_playing(bot), self._waiting[bot]))
         while waiting and (freest := self._find_freest(now)) is not None:
             effects += self._start_bot(freest, waiting.pop(0), now)
         while (freest := self._find_freest(now)) is not None and (more := self._start_check(freest, now)):
             effects += more
         return [*effects, *self._end_turns(waiting, now)]
+
+    def _may_start(self, bot: str, now: float) -> bool:
+        return bot not in self._uncertain and (bot not in self._delays or self._delays[bot].until <= now)
 
     def _find_freest(self, now: float) -> int | None:
         """Return the runner with most free slots; None if no slot is free."""
@@ -391,6 +399,8 @@ class Fleet:
             if other is not None:
                 staying.remove(other)
                 yield from self._finish([other])
+            elif not self._is_playing(bot):
+                break  # nor is there a slot for those behind it
 
     def _is_playing(self, bot: str) -> bool:
         return bot in self._wanted and self._wanted[bot].began is not None

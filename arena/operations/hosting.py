@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from arena.hosting.limits import HostingLimits
+from arena.operator.entrants import FindEntrants, KeepEntrants
 from arena.operator.hosting import (
     ChangeHosting,
     JoinFleet,
@@ -26,6 +27,7 @@ from arena.operator.hosting import (
 from arena.operator.requests import Keepalive, OperationHandler, SendEvent
 from arena.server.hosting import Hosting
 from arena.store.bot_versions import SingleFile, read_content, set_published
+from arena.store.entrants import EntrantList, find_entrants, freeze_entrants
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -76,6 +78,12 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
         version = await hosts().submit(request.bot, request.digest, content, request.manifest, file)
         return Submitted(number=version.number, state=version.state, runners=hosts().runner_count)
 
+    async def find(request: FindEntrants, tell: SendEvent) -> EntrantList:
+        return await arena.store.read(find_entrants, request.game, request.as_of, request.bots, late=request.late)
+
+    async def keep(request: KeepEntrants, tell: SendEvent) -> None:
+        await arena.store.write(freeze_entrants, request.tournament, request.entrants)
+
     async def change_hosting(request: ChangeHosting, tell: SendEvent) -> None:
         await hosts().change(request)
 
@@ -86,6 +94,8 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
         match = arena.requested.request(request.bot, request.opponent, request.game, hosts().plays)
         return RequestedMatch(match=match)
 
+    yield OperationHandler(FindEntrants, find)
+    yield OperationHandler(KeepEntrants, keep)
     yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True, keepalive=RUNNER_KEEPALIVE)
     yield OperationHandler(LeaveFleet, leave_fleet)
     yield OperationHandler(ReportBotEnded, report_bot_ended)

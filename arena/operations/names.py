@@ -14,6 +14,7 @@ from arena.operator.requests import OperationHandler, Request, SendEvent
 from arena.store import registry
 from arena.store.announcements import announce
 from arena.store.bot_versions import count_versions
+from arena.store.entrants import tournaments_of_bot
 from arena.store.thinning import RecordsOfBot
 from protocol.errors import ArenaFault, UsageFault
 from protocol.names import fold_name
@@ -60,13 +61,15 @@ class DeletionResult(Struct, frozen=True, kw_only=True):
     """The result of deleting a bot: the name that its results have now, and the number of removed records.
 
     `programs` is the number of versions of a hosted bot's program that were deleted. If archive files still contain
-    removed records, `kept` says why.
+    removed records, `kept` says why. `unrepeatable` are the ids of the tournaments that can't be repeated, because the
+    bot entered them with a program that is now gone.
     """
 
     placeholder: str
     records: int = 0
     programs: int = 0
     kept: str | None = None
+    unrepeatable: Sequence[str] = ()
 
 
 def handlers(arena: Arena) -> Iterator[OperationHandler]:
@@ -104,15 +107,18 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
                 await store.write(announce, "leaving", [fold_name(request.name)])
                 await asyncio.sleep(LEAVING_INTERVAL_S)
             arena.on_renamed(request.name, placeholder)
+        lost = await store.read(tournaments_of_bot, placeholder)
         if not request.records:
-            return DeletionResult(placeholder=placeholder, programs=programs)
+            return DeletionResult(placeholder=placeholder, programs=programs, unrepeatable=lost)
         removed = await remove_in_batches(store, RecordsOfBot(placeholder).remove)
         kept = None
         try:  # even if none was removed, since an earlier attempt may have been interrupted
             await purge_removed_records(store)
         except ArenaFault as fault:
             kept = str(fault)
-        return DeletionResult(placeholder=placeholder, records=removed.records, programs=programs, kept=kept)
+        return DeletionResult(
+            placeholder=placeholder, records=removed.records, programs=programs, kept=kept, unrepeatable=lost
+        )
 
     yield OperationHandler(Rename, rename)
     yield OperationHandler(Delete, delete)

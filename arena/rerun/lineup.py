@@ -145,6 +145,8 @@ class BotResolver:
         given = given or self._named.get(fold_name(name))
         if given is not None:
             return Program(make_in_process_spec(name, given), given)
+        if origin is not None and fold_name(name) in map(fold_name, origin.arguments.hosted):
+            return None  # its author's program
         known = [bot for bot in known_bots() if bot != PERSON_BOT]
         words = [] if origin is None or origin.arguments.afar else origin.arguments.bots
         for what in (split_bot_word(word)[1] for word in words if fold_name(bot_name_of(word)) == fold_name(name)):

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 
 from arena.hosting.languages import PYTHON
 from arena.processes.launch_spec import MIB, ResourceLimits
+from arena.runner import box_init
 from arena.runner.box_watch import BoxLimits
 from arena.runs.sandbox import closed_box_command
 from machine.subprocesses import limit_niceness
+from protocol import bot_launch
 from protocol.match_logs import STATE_MARK
 
 PROGRAM_FOLDER, BUILD_FOLDER = "/bot", "/build"
@@ -39,8 +42,8 @@ _CAPABILITIES = {"CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_PTRAC
 user, to signal its processes, and to read how much memory they share. The program has none of them."""
 _HIDDEN_DEVICES = {"/dev/zero": Path(os.devnull)}
 """The devices that can't be opened in a box: by this one, processes share memory that no limit counts."""
-_FIRST_PROCESS_COMMAND = (sys.executable, "-S", "-P", "-m", "arena.runner.box_init")
-"""The command of the first process in a box. It needs no packages, so it starts quickly without them."""
+_FIRST_PROCESS_COMMAND = (sys.executable, "-S", "-P", "-c", f"from {box_init.__name__} import main; main()")
+"""The command of the first process in a box. It starts more quickly without packages, and without `-m`."""
 _BUILD_SCRIPT = 'cp -R "$0"/. "$1" && cd "$1" && shift && "$@" >&2 && exec tar -cf - .'
 """The shell script that copies a program, builds it, and writes the folder as a tar. Its arguments are the two folders
 and the words of the command."""
@@ -68,17 +71,28 @@ class Boxes(Struct, frozen=True, kw_only=True):
 
     memory_mib: int
     users: tuple[int, ...] = ()
+    copies: int = 1
+    """Maximum number of processes of one program that run at a time, each in its own box."""
 
     def program_command(
-        self, folder: Path, command: Sequence[str], place: int, kept: KeptFiles | None = None
+        self,
+        folder: Path,
+        command: Sequence[str],
+        place: int,
+        kept: KeptFiles | None = None,
+        seed: str | None = None,
     ) -> tuple[str, ...]:
-        """Return the command that runs a program of `folder` in a box, as the user at this place."""
+        """Return the command that runs a program of `folder` in a box, as the user at this place. `seed` is the one of
+        the program's own randomness, if any. A program that keeps no files finds an empty folder for them.
+        """
+        seeded = {} if seed is None else {bot_launch.SEED_VARIABLE: seed}
+        first = self._first_process(place, is_build=False)
         if kept is None:
-            box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER)
-            return (*box, *self._first_process(place, is_build=False), *_with_python(command))
-        box = self._box({PROGRAM_FOLDER: folder, STATE_TAR: kept.tar}, PROGRAM_FOLDER, scratch=(STATE_FOLDER,))
-        words = ("sh", "-c", keep_script(kept.names), STATE_TAR, *_with_python(command))
-        return (*box, "--setenv", "KEEP", STATE_FOLDER, *self._first_process(place, is_build=False), *words)
+            box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER, variables={**seeded, "KEEP": "/tmp"})  # noqa: S108
+            return (*box, *first, *_with_python(command))
+        shown, variables = {PROGRAM_FOLDER: folder, STATE_TAR: kept.tar}, {**seeded, "KEEP": STATE_FOLDER}
+        box = self._box(shown, PROGRAM_FOLDER, scratch=(STATE_FOLDER,), variables=variables)
+        return (*box, *first, "sh", "-c", keep_script(kept.names), STATE_TAR, *_with_python(command))
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
         """Return the command that builds a program of `folder` in a box, and writes the built folder as a tar."""
@@ -86,7 +100,13 @@ class Boxes(Struct, frozen=True, kw_only=True):
         words = ("sh", "-c", _BUILD_SCRIPT, PROGRAM_FOLDER, BUILD_FOLDER, *_with_python(command))
         return (*box, *self._first_process(place, is_build=True), *words)
 
-    def _box(self, shown: dict[str, Path], inside: str, scratch: Sequence[str] = ()) -> tuple[str, ...]:
+    def _box(
+        self,
+        shown: dict[str, Path],
+        inside: str,
+        scratch: Sequence[str] = (),
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[str, ...]:
         settings = {str(path): path for path in Path("/etc").glob("java-*")}  # a Java program looks for its settings
         environment = {
             "HOME": "/tmp",  # noqa: S108 - inside the box
@@ -94,12 +114,13 @@ class Boxes(Struct, frozen=True, kw_only=True):
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "GOCACHE": "/tmp/go",  # noqa: S108 - inside the box
+            **variables,
         }
         return closed_box_command({**settings, **_HIDDEN_DEVICES, **shown}, environment, inside, scratch)
 
     def _first_process(self, place: int, *, is_build: bool) -> tuple[str, ...]:
         """Return the words of the first process in the box, which starts the program within the limits."""
-        limits = ResourceLimits(memory=self.memory_mib * MIB, processes=MAX_PROCESSES)
+        limits = ResourceLimits(memory=self.memory_mib * MIB, processes=MAX_PROCESSES * self.copies)
         applied = BoxLimits(
             memory=limits.memory,
             processes=limits.processes,

@@ -1,9 +1,9 @@
-"""The first process in a box, which runs the program: `python -m arena.runner.box_init LIMITS COMMAND…`.
+"""The first process in a box, which runs the program. Its arguments are `BoxLimits`, as one word, and the command.
 
-LIMITS are `BoxLimits`, as one word. The process passes lines between the arena's side and the program, stops the
-program when box_watch.py says so, looks at what it uses, and ends it with a line on standard error if that is too much.
-The program can neither signal the first process of its box nor look into it. When this process ends, the kernel kills
-all others in the box. Since it is started for each program, it imports little.
+It passes lines between the arena's side and the program, stops the program when box_watch.py says so, looks at what it
+uses, and ends it with a line on standard error if that is too much. The program can neither signal the first process
+of its box nor look into it. When this process ends, the kernel kills all others in the box. Since it is started for
+each program, it imports little.
 """
 
 from __future__ import annotations
@@ -289,7 +289,3 @@ class _Watch:
             while held and select.select([], [descriptor], [], max(0.0, until - time.monotonic()))[1]:
                 self._write(descriptor)
         return code
-
-
-if __name__ == "__main__":
-    main()

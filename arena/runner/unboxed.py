@@ -9,6 +9,7 @@ from pathlib import Path
 from arena.hosting.languages import PYTHON
 from arena.processes.launch_spec import MIB, ResourceLimits
 from arena.runner.box import Boxes, KeptFiles, keep_script
+from protocol import bot_launch
 
 _RUN_SCRIPT = 'cd "$0" && exec "$@"'
 """The shell script that runs a program in its folder. Its arguments are the folder and the words of the command."""
@@ -34,13 +35,18 @@ class Unboxed(Boxes, frozen=True, kw_only=True):
     """
 
     def program_command(
-        self, folder: Path, command: Sequence[str], place: int, kept: KeptFiles | None = None
+        self,
+        folder: Path,
+        command: Sequence[str],
+        place: int,
+        kept: KeptFiles | None = None,
+        seed: str | None = None,
     ) -> tuple[str, ...]:
+        seeded = () if seed is None else (f"{bot_launch.SEED_VARIABLE}={seed}",)
+        words: tuple[str, ...] = ("sh", "-c", _RUN_SCRIPT, str(folder))
         if kept is not None:
-            script = _KEEP_PREAMBLE + keep_script(kept.names)
-            words = ("sh", "-c", script, str(kept.tar.absolute()), str(folder), *self._prlimit())
-            return (*self._environment(), *words, *_with_python(command))
-        return (*self._environment(), "sh", "-c", _RUN_SCRIPT, str(folder), *self._prlimit(), *_with_python(command))
+            words = ("sh", "-c", _KEEP_PREAMBLE + keep_script(kept.names), str(kept.tar.absolute()), str(folder))
+        return (*self._environment(), *seeded, *words, *self._prlimit(), *_with_python(command))
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
         return (*self._environment(), "sh", "-c", _BUILD_SCRIPT, str(folder), *self._prlimit(), *_with_python(command))

@@ -134,7 +134,8 @@ class BotProcesses:
         }
         if contestant.reference:
             command = (sys.executable, *contestant.command[1:])
-            return LaunchSpec(command=command, environment=environment, token=token)
+            most = contestant.max_log_bytes
+            return LaunchSpec(command=command, environment=environment, token=token, largest_log=most)
         if around.sandbox is not None:
             return around.sandbox.launch_spec(contestant, number, environment, token)
         return LaunchSpec(command=contestant.command, environment=environment, token=token)

@@ -1,4 +1,4 @@
-"""Players that are connected to a server, which is asked for each of their matches, for several at a time."""
+"""Players whose matches are played concurrently, among them those that are connected to a server."""
 
 from __future__ import annotations
 
@@ -15,22 +15,17 @@ from protocol.reasons import NO_SHOW
 from referee.footer import ClosedMatch
 
 
-class ConnectedPlayers(ABC):
-    """Plays the matches of a run among the bots of a server, up to `concurrency` at a time.
+class ConcurrentPlayers(ABC):
+    """Plays the matches of a run, up to `concurrency` at a time."""
 
-    A bot that is not connected within `wait_s` seconds loses the match.
-    """
-
-    def __init__(self, plan: Plan, wait_s: float, concurrency: int) -> None:
-        self._plan = plan
-        self._wait_s = wait_s
+    def __init__(self, concurrency: int) -> None:
         self._concurrency = concurrency
         self.under_way: set[asyncio.Task[MatchReport]] = set()
         """The tasks of the matches that are played, or wait for their bots."""
 
     @abstractmethod
-    async def ask(self, request: PlayRequest) -> ClosedMatch:
-        """Have the server play a match, and return it when it is over. Raise `Fault` if it cannot be played."""
+    async def play_match(self, pairing: Pairing) -> MatchReport:
+        """Play a match, and return its report. Raise `Fault` if it cannot be played."""
 
     async def play(self, matches: Sequence[Pairing]) -> AsyncGenerator[Sequence[MatchReport], None]:
         """Play matches, and yield their reports as they end (see `RunPlayers`)."""
@@ -38,7 +33,7 @@ class ConnectedPlayers(ABC):
         try:
             while True:
                 for match in islice(waiting, self._concurrency - len(self.under_way)):
-                    self.under_way.add(asyncio.create_task(self._play_match(match)))
+                    self.under_way.add(asyncio.create_task(self.play_match(match)))
                 if not self.under_way:
                     return
                 ended, self.under_way = await asyncio.wait(self.under_way, return_when=asyncio.FIRST_COMPLETED)
@@ -51,7 +46,23 @@ class ConnectedPlayers(ABC):
             await asyncio.gather(*self.under_way, return_exceptions=True)
             self.under_way = set()
 
-    async def _play_match(self, pairing: Pairing) -> MatchReport:
+
+class ConnectedPlayers(ConcurrentPlayers):
+    """Plays the matches of a run among the bots of a server.
+
+    A bot that is not connected within `wait_s` seconds loses the match.
+    """
+
+    def __init__(self, plan: Plan, wait_s: float, concurrency: int) -> None:
+        super().__init__(concurrency)
+        self._plan = plan
+        self._wait_s = wait_s
+
+    @abstractmethod
+    async def ask(self, request: PlayRequest) -> ClosedMatch:
+        """Have the server play a match, and return it when it is over. Raise `Fault` if it cannot be played."""
+
+    async def play_match(self, pairing: Pairing) -> MatchReport:
         """Play a match, and return its report. A bot that did not appear has failed, too."""
         closed = await self.ask(PlayRequest.from_plan(self._plan, pairing, self._wait_s))
         absent = {at: "it was not there" for at, seat in enumerate(closed.result.seats) if seat.reason == NO_SHOW}

@@ -33,22 +33,24 @@ class Contestant(NamedTuple):
     """True for a reference bot, which is code of this project."""
     spec: BotSpec | None = None
     """The specification to make the bot in this process, without a seed; None if it cannot be made here."""
+    max_log_bytes: int | None = None
+    """Maximum bytes of the bot's log, after which a new one begins and one is kept; None if it is not limited."""
 
 
 def parse_contestants(
-    words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False
+    words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False, min_bots: int = 2
 ) -> list[Contestant]:
     """Return the bots that `words` name: `BOT`, `NAME=BOT[:KEY=VALUE,…]`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`.
 
     With `in_process`, a word may also be `[NAME=]FILE.py:CLASS`, and the only command line is `python FILE.py`. Each
     reference bot gets those settings of `defaults` that it knows. Raise `UsageFault` if a word, a name or a setting is
-    wrong.
+    wrong, or if there are fewer than `min_bots`.
     """
     known = known_bots()
     found = [_parse_contestant(word, known, defaults, in_process=in_process) for word in words]
     check_settings({contestant.name: contestant.command for contestant in found if contestant.reference})
     check_names([contestant.name for contestant in found])
-    if len(found) < 2:
+    if len(found) < min_bots:
         raise UsageFault(f"a tournament needs two bots or more; there are {', '.join(known)}, or NAME=COMMAND LINE")
     return found
 

@@ -73,8 +73,8 @@ class RemotePlayers(ConnectedPlayers):
         for link in self._links:
             await link.close()
 
-    async def _play_match(self, pairing: Pairing) -> MatchReport:
-        return await asyncio.to_thread(measure_luck, await super()._play_match(pairing), self._value)
+    async def play_match(self, pairing: Pairing) -> MatchReport:
+        return await asyncio.to_thread(measure_luck, await super().play_match(pairing), self._value)
 
     async def ask(self, request: PlayRequest) -> ClosedMatch:
         """Have the server play a match. While it is away, try again. Raise `Fault` if it refuses the match."""

@@ -193,6 +193,7 @@ class Hosting:
     def on_bot_ended(self, report: ReportBotEnded) -> None:
         log.info("the hosted bot %s ended on runner %d: %s", report.bot, report.runner, report.why)
         self._feed(fleet.BotEnded(report.runner, fold_name(report.bot), runner_failed=report.runner_failed))
+        self._changed.set()
 
     async def on_checked(self, report: ReportCheck) -> None:
         """Store how a check ended, if it is the one that the runner was told to make."""

@@ -14,6 +14,7 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from arena.hosting.limits import VersionLimits
+from arena.store.activations import note_activation, submitted_unless_replaced
 from arena.store.dialect import execute, insert_into, replace_nul
 from arena.store.registry import find_bot_id
 from arena.store.retention_clock import database_now, days_before_now
@@ -40,10 +41,13 @@ _ACTIVE = f"""id = coalesce((SELECT other.id FROM bot_versions AS other WHERE ot
     AND other.state = '{PASSED}' ORDER BY other.active_since DESC, other.id DESC LIMIT 1), 0)"""
 """The SQL condition for the active version of each bot."""
 _DELETE_OLD = f"""DELETE FROM bot_versions WHERE bot = :bot AND submitted <= :since
-AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND id NOT IN (
+AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND NOT EXISTS (
+    SELECT 1 FROM entrants WHERE entrants.bot = bot_versions.bot AND entrants.digest = bot_versions.digest
+) AND id NOT IN (
     SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT :kept
 )"""
-"""The statement that deletes the versions of a bot that are older than a day, but for the newest, `:kept` of them."""
+"""The statement that deletes the versions of a bot that are older than a day, but for the newest, `:kept` of them, and
+those with which it entered a tournament."""
 _SELECT_VERSION = """SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest, manifest,
 chosen_games
 FROM bot_versions JOIN bots ON bots.id = bot_versions.bot"""
@@ -78,12 +82,12 @@ class BotVersion(Struct, frozen=True, kw_only=True):
     @property
     def declared_games(self) -> tuple[str, ...]:
         """The games of the manifest, for which the version was checked."""
-        return _games_of(self.manifest, None)
+        return games_of(self.manifest, None)
 
     @property
     def games(self) -> tuple[str, ...]:
         """The games that the version plays."""
-        return _games_of(self.manifest, self.chosen_games)
+        return games_of(self.manifest, self.chosen_games)
 
 
 class FailedVersion(Struct, frozen=True, kw_only=True):
@@ -115,7 +119,7 @@ class HostedVersion(Struct, frozen=True, kw_only=True):
     @property
     def games(self) -> tuple[str, ...]:
         """The games that the version plays."""
-        return _games_of(self.manifest, self.chosen_games)
+        return games_of(self.manifest, self.chosen_games)
 
 
 class SingleFile(Struct, frozen=True, kw_only=True):
@@ -125,7 +129,7 @@ class SingleFile(Struct, frozen=True, kw_only=True):
     digest: str
 
 
-def _games_of(manifest: str, chosen: str | None) -> tuple[str, ...]:
+def games_of(manifest: str, chosen: str | None) -> tuple[str, ...]:
     """Return the games that an owner chose, or those that the manifest declares if there was no choice."""
     return tuple(msgspec.json.decode(manifest)["games"] if chosen is None else msgspec.json.decode(chosen))
 
@@ -180,14 +184,17 @@ def _require_bot(connection: Connection, bot: str) -> int:
     return owner
 
 
-def _activate(connection: Connection, owner: int, version: int) -> None:
-    """Make a version the active one of its bot, also if the clock has not moved on since the last change."""
+def _activate(connection: Connection, owner: int, version: int, since: str | None = None) -> None:
+    """Make a version the active one of its bot, also if the clock has not moved on since the last change. For
+    tournaments it is so from the time `since`, by default from now on.
+    """
     query = "SELECT max(active_since) FROM bot_versions WHERE bot = :bot"
     latest = execute(connection, query, {"bot": owner}).scalar_one()
     now = database_now(connection)
     if latest is not None and now <= latest:
         now = format_timestamp(datetime.fromisoformat(latest) + timedelta(milliseconds=1))
     execute(connection, "UPDATE bot_versions SET active_since = :now WHERE id = :id", {"now": now, "id": version})
+    note_activation(connection, version, since or now)
 
 
 def _check_room(connection: Connection, size: int, max_bytes: int) -> None:
@@ -317,7 +324,7 @@ def end_check(
     WHERE id = :id RETURNING bot"""
     owner = execute(connection, query, words).scalar_one_or_none()
     if passed and owner is not None:
-        _activate(connection, owner, version)
+        _activate(connection, owner, version, submitted_unless_replaced(connection, version))
 
 
 def use_version(connection: Connection, bot: str, number: int) -> None:

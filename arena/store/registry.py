@@ -10,6 +10,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row
 
 from arena.store.actions import rename_in_actions
+from arena.store.activations import delete_activations
 from arena.store.announcements import announce
 from arena.store.dialect import execute, insert_into, list_parameter, replace_nul
 from arena.store.incident import Incident
@@ -171,6 +172,7 @@ def register_bot(
     # Incidents and programs of an earlier bot with this name do not belong to the new one.
     for statement in (_DELETE_INCIDENTS, *_DELETE_PROGRAMS):
         execute(connection, statement, {"bot": registered})
+    delete_activations(connection, registered)
 
 
 def register_newcomer(
@@ -315,6 +317,8 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     rename_in_actions(connection, name, placeholder)
     for statement in (_DELETE_INCIDENTS, _DELETE_FAILURES, *_DELETE_PROGRAMS):
         execute(connection, statement, {"bot": number})
+    if number is not None:
+        delete_activations(connection, number)
     return placeholder
 
 

@@ -30,7 +30,7 @@ APPLICATION_ID = 0x626F7461
 """The application id ("bota") in the header of an arena's SQLite file."""
 SCHEMA_MARK = "Bot Arena"
 """The comment that marks the schemas of an arena on PostgreSQL."""
-SCHEMA_REVISIONS = ("0001", "0002", "0003", "0004", "0006", "0007")
+SCHEMA_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """The revisions of the schema, oldest first. Each but the first has a migration that leads to it."""
 
 metadata = MetaData()
@@ -399,6 +399,43 @@ paused_bots = Table(
     metadata,
     Column("bot", ForeignKey("bots.id"), primary_key=True, comment="a hosted bot that does not run now"),
     Column("since", _short_text(32), nullable=False),
+)
+
+bot_activations = Table(
+    "bot_activations",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="the order in which versions became the active ones"),
+    Column("bot", ForeignKey("bots.id"), nullable=False),
+    Column("number", Integer, nullable=False, comment="of the version, which may be gone"),
+    Column("digest", _short_text(64), nullable=False, comment="of the version"),
+    Column("since", _short_text(32), nullable=False, comment="when it was handed in, or chosen again"),
+    Index("bot_activations_by_bot", "bot", "since"),
+)
+
+entrants = Table(
+    "entrants",
+    metadata,
+    Column("tournament", _short_text(40), primary_key=True, comment="its id, also of one that is stored elsewhere"),
+    Column("bot", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, nullable=False, comment="of the version with which the bot plays"),
+    Column("digest", _short_text(64), nullable=False, comment="of this version, which is kept"),
+    Column("late", Boolean, nullable=False, comment="whether it was handed in after the deadline"),
+    Index("entrants_by_bot", "bot", "digest"),
+)
+
+planned_tournaments = Table(
+    "planned_tournaments",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("title", _short_text(80), nullable=False),
+    Column("terms", ByteOrderedText, nullable=False, comment="JSON: game, config, format, rounds and the rest"),
+    Column("closes", _short_text(32), nullable=False, comment="the deadline of the entries"),
+    Column("starts", _short_text(32), nullable=False),
+    Column("nightly", Boolean, nullable=False, comment="whether the next one is a day later"),
+    Column("state", _short_text(8), nullable=False, comment="waiting, playing, over or failed"),
+    Column("tournament", _short_text(40), comment="the id of the tournament; null: it has not begun"),
+    Column("note", ByteOrderedText, nullable=False, comment="for people: who could not enter, or why it failed"),
+    Index("planned_tournaments_by_state", "state"),
 )
 
 # The tables below summarize the results; arena/store/summaries.py derives them.

@@ -71,12 +71,13 @@ def tournament_randomness(connection: Connection, tournament: str) -> tuple[str,
 
 class OriginArguments(Struct):
     """The arguments of a tournament that say which bots it has: the words that name the bots, the settings of all of
-    them, and whether their programs ran elsewhere (`afar`).
+    them, whether their programs ran elsewhere (`afar`), and which of the words name hosted bots (`hosted`).
     """
 
     bots: list[str]
     settings: dict[str, str] = {}
     afar: bool = False
+    hosted: dict[str, Any] = {}
 
 
 class TournamentOrigin(NamedTuple):

@@ -20,6 +20,7 @@ from bots.client.bot import Bot, GiveUp, Turn, make_turn_rng
 from bots.client.loading import load_bot
 from bots.client.worker_threads import read_choice
 from machine.terminal import say
+from protocol import bot_launch
 from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game
 from protocol.games.wire_game import load_client_game
@@ -63,6 +64,7 @@ class LinePlayer:
 
     def __init__(self, bot: Bot, answers: TextIO) -> None:
         self._bot = bot
+        self._seed = os.environ.get(bot_launch.SEED_VARIABLE) or bot.name
         self._answers = answers
         self._start: Start | None = None
         self._rules: Game[Any, Any] | None = None
@@ -110,7 +112,7 @@ class LinePlayer:
             increment_ms=start.clock.increment_ms,
             rules=rules,
             position=rules.decode_state(message.state),
-            random=make_turn_rng(self._bot.name, message.match, message.ply),
+            random=make_turn_rng(self._seed, message.match, message.ply),
             memory=self._memory,
             received=received,
         )

@@ -95,6 +95,16 @@ class WorkerPool(ABC):
             if flying:
                 self._stop()
 
+    def start(self, work: Callable[[], R]) -> Future[R]:
+        """Start a single task, beside those of `run`. Raise `ArenaFault` if no worker can be started.
+
+        The future raises `BrokenExecutor` if the worker is lost.
+        """
+        try:
+            return self._submit(_call, work)
+        except BrokenExecutor as error:
+            raise ArenaFault("a worker was lost, and others can't be started") from error
+
     def _try_submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
             return self._submit(work, task)
@@ -236,6 +246,10 @@ def _run_timed(work: Callable[[T], R], task: T) -> tuple[float, R]:
     begin = time.perf_counter()
     result = work(task)
     return time.perf_counter() - begin, result
+
+
+def _call(work: Callable[[], R]) -> R:
+    return work()
 
 
 def _is_lost(future: Future[R]) -> bool:

@@ -168,8 +168,9 @@ def states(bwrap: int) -> list[str]:
 
 
 def wait_until_all_are_stopped(bwrap: int) -> None:
+    """Wait until the program and the three that it has left to themselves are stopped, and no other runs."""
     deadline = time.monotonic() + WITHIN
-    while not {*states(bwrap)} <= {"T", "Z"}:
+    while not ({*(found := states(bwrap))} <= {"T", "Z"} and found.count("T") == 4):
         assert time.monotonic() < deadline, states(bwrap)
         wait_briefly()
 
@@ -183,7 +184,6 @@ def test_between_its_turns_no_process_of_a_program_runs(folder: Path) -> None:
             process.stdin.flush()
             assert process.stdout.readline() == b"{}\n"
             wait_until_all_are_stopped(process.pid)
-        assert states(process.pid).count("T") == 4, "the program, and three that it has left to themselves"
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["the program ends", "the box is killed"])
@@ -194,6 +194,7 @@ def test_nothing_of_a_program_outlives_its_box(folder: Path, killed: bool) -> No
         process.stdin.write(TURN)
         process.stdin.flush()
         assert process.stdout.readline() == b"{}\n"
+        wait_until_all_are_stopped(process.pid)  # the kernel's lists of children miss some while these come and go
         family = descendants(process.pid)
         if killed:
             process.kill()

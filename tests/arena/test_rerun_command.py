@@ -6,14 +6,17 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import rerun_bots
 import tournaments
+from arena.rerun.lineup import BotResolver
 from arena.store.finish import finish_matches, prepare_match
 from arena.store.store import Store
+from arena.store.tournament_state import OriginArguments, TournamentOrigin
 from bots import play
 from commands import Done, call
 
@@ -187,6 +190,18 @@ def test_a_tournament_s_reference_bots_play_on_with_their_settings_and_chance(tm
     assert out[0].endswith("2 matches, 2 of them the same to the end")
     assert "deep: alphabeta (--set depth=2), as its tournament had it" in out
     assert "random as it was: random, as its tournament had it" in out
+
+
+def test_a_hosted_bot_is_not_taken_for_the_reference_bot_of_its_name() -> None:
+    header = SimpleNamespace(tournament="t1", match="m1", game="nim", seats=[SimpleNamespace(bot="random")] * 2)
+    described = []
+    for hosted in ({}, {"Random": {"version": 1}}):
+        arguments = OriginArguments(bots=["random", "greedy"], hosted=hosted)
+        origin = TournamentOrigin(arguments, "1", "t1")
+        resolver = BotResolver("greedy", None, (), None, "1", lambda name, origin=origin: origin)
+        described.append(resolver.resolve(header, 0).others[1])  # type: ignore[arg-type]
+    assert described[0] == "random, as its tournament had it"
+    assert described[1].endswith("as a stand-in")
 
 
 def test_a_tournament_whose_stored_arguments_were_changed_is_refused_in_a_line(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -35,11 +36,11 @@ from arena.operator.hosting import (
     RunBot,
     SubmissionPart,
 )
-from arena.runner import runner, version_cache
+from arena.runner import hosted_bot, runner, version_cache
 from arena.runner.box import Boxes
 from arena.runner.check import CheckOutcome
 from arena.runner.runner import MIN_PART_BYTES, PART_TIME_S, RunnerSession, next_part_bytes
-from arena.runner.version_cache import MIN_FREE_BYTES, DiskFull, VersionCache
+from arena.runner.version_cache import MIN_FREE_BYTES, BuiltProgram, DiskFull, VersionCache
 from machine.timeouts import scale_timeouts
 from timeouts import WITHIN
 
@@ -128,6 +129,18 @@ async def test_a_bot_that_is_told_to_finish_is_reported_when_it_has(tmp_path: Pa
         session.receive(FinishMatches(bot="Ann"))
         running.may_end.set()
         assert await arena.next() == ReportBotEnded(runner=3, bot="ann", why="it has finished")
+
+
+async def test_the_client_of_a_bot_that_is_told_to_finish_gets_sigterm_and_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = (sys.executable, "-c", "import signal; signal.sigwait({signal.SIGTERM}); print('it plays on')")
+    monkeypatch.setattr(hosted_bot, "client_command", lambda *_: client)
+    program, finish = BuiltProgram(folder=tmp_path, manifest=PROGRAM.manifest), asyncio.Event()
+    finish.set()
+    running = hosted_bot.run_hosted_bot(ANN, program, Mock(), 0, "ws://127.0.0.1:9", tmp_path, finish)
+    assert await asyncio.wait_for(running, WITHIN) == "it has finished its matches"
+    assert await asyncio.to_thread((tmp_path / "ann.log").read_text) == "it plays on\n"
 
 
 async def test_a_runner_that_leaves_stops_when_its_bots_have_finished(tmp_path: Path, running: Running) -> None:

@@ -78,3 +78,16 @@ def test_a_bot_may_resign() -> None:
 def test_a_turn_before_a_match_is_refused() -> None:
     with pytest.raises(UsageFault, match="a turn came before start"):
         answers_of(Noting({}), TURN)
+
+
+def test_chance_follows_from_the_seed_that_a_tournament_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+    for seed in ("1", "2", "1", None):
+        monkeypatch.delenv("ARENA_SEED", raising=False)
+        if seed is not None:
+            monkeypatch.setenv("ARENA_SEED", seed)
+        bot = Noting(Choice({"heap": 0, "take": 1}))
+        answers_of(bot, START, TURN)
+        drawn.append(bot.turns[0].random.random())
+    assert drawn[0] == drawn[2]
+    assert len(set(drawn)) == 3

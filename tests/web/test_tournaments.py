@@ -9,6 +9,7 @@ from msgspec import json
 
 from arena.store.luck_value import MatchLuck
 from arena.store.match_luck import save_luck
+from arena.store.planned import PlannedTerms, add_plan
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from seasons import finish, paid, result
@@ -208,3 +209,29 @@ def test_where_payoffs_are_the_result_the_table_and_the_winner_are_by_them(visit
     told = json.decode(visitor.get(f"/api/v1/tournaments/{name}").text)
     assert told["table"][0]["payoff"]["mean"] == 1.9975
     assert told["payoffs"]["nasty"]["grim"] == {"mean": 1.02, "low": None, "high": None, "opponents": 1}
+
+
+def test_a_tournament_of_hosted_bots_has_its_title_and_the_versions_that_entered(visitor: Visitor) -> None:
+    hosted = {"ann": {"version": 3, "digest": "a3"}, "cid": {"version": 1, "digest": "c1", "late": True}}
+    arguments = {**ARGUMENTS, "bots": ["ann", "cid"], "hosted": hosted, "rated": False, "title": "Cup <1>"}
+    arguments |= {"as_of": "2026-11-29T12:00:00.000Z"}
+    name = visitor.store.write(open_tournament, json.encode(arguments, order="sorted").decode(), "7")[0]
+    finish(visitor.store, result("m1", ("ann", "cid"), tournament=name, place=0))
+    page = visitor.get(f"/tournaments/{name}").text
+    assert "<h1>Cup &lt;1&gt;: round robin</h1>" in page
+    assert re.findall(r'<th scope="row"><a href="/bots/(\w+)".*?</th><td class="number">(.*?)</td>', page)[:2] == [
+        ("ann", "3"),
+        ("cid", "1, late"),
+    ]
+    assert "Entries closed" in page
+    assert "Cup &lt;1&gt;" in visitor.get("/tournaments").text
+
+
+def test_planned_tournaments_are_listed_before_they_begin(visitor: Visitor) -> None:
+    closes, starts = "2026-12-24T18:00:00.000Z", "2026-12-24T20:00:00.000Z"
+    terms = PlannedTerms(game="nim")
+    visitor.store.write(add_plan, "Final <1>", terms, closes, starts, nightly=True)
+    page = visitor.get("/tournaments").text
+    row = page[page.index("Final &lt;1&gt;") :]
+    assert [row.index(text) for text in ("each day", ">Nim<", f'datetime="{closes}"', f'datetime="{starts}"')]
+    assert "arena tournament random greedy perfect" in page

@@ -86,7 +86,8 @@ async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int 
     latest = (await request.read(tournaments_page, limit=MAX_LATEST_TOURNAMENTS)).rows
     under_way = []
     for row in latest:
-        if row.finished is None and (row.tournament in running or not row.arguments.get("rated", True)):
+        ours = not row.arguments.get("rated", True) and "hosted" not in row.arguments
+        if row.finished is None and (row.tournament in running or ours):
             table = await request.read(tournament_table, row.tournament, site_of(request.request).cached_standings)
             if table is not None:
                 under_way.append(UnfinishedTournament(table, running.get(row.tournament)))
@@ -138,7 +139,7 @@ async def _resume_request(request: AdminRequest) -> StartTournament:
     """Return the request that resumes a tournament. Raise `UsageFault` if these pages did not start it."""
     name = request.form.one("tournament")
     known = await request.read(tournament_table, name, site_of(request.request).cached_standings)
-    if known is None or known.arguments.get("rated", True):
+    if known is None or known.arguments.get("rated", True) or "hosted" in known.arguments:
         raise UsageFault(f"these pages started no tournament {short_repr(name)}")
     fields = ("bots", "game", "config", "format", "rounds", "paired", "clock")
     return StartTournament(**{field: known.arguments[field] for field in fields}, seed=known.seed)

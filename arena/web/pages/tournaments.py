@@ -11,6 +11,7 @@ from starlette.responses import Response
 from arena.ratings.tournament_pairing import TEST_FORMAT
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, may_be_first
 from arena.store.match_search import Search, search_matches
+from arena.store.planned import WAITING, open_plans
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
 from arena.web import lookups, titles
 from arena.web.charts import AxisScale, payoff_scale
@@ -35,9 +36,16 @@ def tournaments(request: Request) -> Response:
     after = request.query_params.get("after") or None
     reader = site_of(request).reader
     found = reader.read(tournaments_page, after=after, limit=PAGE_ROWS)
+    waiting = [plan for plan in reader.read(open_plans) if plan.state == WAITING] if after is None else []
     leaders = reader.read(tournament_leaders, [row.tournament for row in found.rows])
     return render_page(
-        request, "tournaments.html", found=found, asked={"after": after}, title_of=_title, leaders=leaders
+        request,
+        "tournaments.html",
+        found=found,
+        asked={"after": after},
+        title_of=title_of_tournament,
+        leaders=leaders,
+        waiting=waiting,
     )
 
 
@@ -51,25 +59,34 @@ def tournament(request: Request) -> Response:
         request,
         "tournament.html",
         shown=shown,
-        title_of=_title,
+        title_of=title_of_tournament,
         pool=_pool(shown.game, config) if shown.format != TEST_FORMAT and shown.arguments.get("rated", True) else None,
         config={key: _format_value(value) for key, value in config.items()},
         settings=shown.arguments.get("settings") or {},
         first=first,
+        versions=versions_of(shown),
         doubted=[bot for bot in may_be_first(shown.table) if bot not in first],
         chance_note=chance_note(shown.standings),
         unit=unit,
         adjusted=shown.ranked_by == ADJUSTED,
         scale=payoff_scale((row.payoff for row in shown.table), PAYOFF_SCALE_WIDTH) if unit else SCORE_SCALE,
-        cross=_cross_table(shown) if 2 < len(shown.table) <= MAX_CROSS_TABLE_BOTS else None,
+        cross=cross_table(shown) if 2 < len(shown.table) <= MAX_CROSS_TABLE_BOTS else None,
         recent=site.reader.read(search_matches, Search(tournament=shown.tournament), limit=RECENT_MATCHES),
     )
 
 
-def _title(row: TournamentRow) -> str:
-    """Return the title of the preset that a tournament plays, or of its game if its config is no preset."""
+def title_of_tournament(row: TournamentRow) -> str:
+    """Return the title of a tournament: its own, or that of its preset, or of its game if its config is no preset."""
+    if title := row.arguments.get("title"):
+        return str(title)
     pool = _pool(row.game, row.arguments.get("config") or {})
     return titles.pool_title(pool) if pool else titles.game_title(row.game)
+
+
+def versions_of(row: TournamentRow) -> dict[str, str]:
+    """Return the versions with which hosted bots entered, by bot."""
+    hosted = row.arguments.get("hosted") or {}
+    return {bot: f"{one['version']}{', late' if one.get('late') else ''}" for bot, one in hosted.items()}
 
 
 def _pool(game: str, config: Mapping[str, Any]) -> str | None:
@@ -95,7 +112,7 @@ def _format_value(value: object) -> str:
     return str(value)
 
 
-def _cross_table(tournament: TournamentTable) -> list[tuple[str, list[tuple[str, float | None, float | None]]]]:
+def cross_table(tournament: TournamentTable) -> list[tuple[str, list[tuple[str, float | None, float | None]]]]:
     """Return the rows of the cross table: a bot, and (opponent, value, shade) for each opponent.
 
     The value is the bot's mean payoff or score against the opponent. The shade is the value's position between the

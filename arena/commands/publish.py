@@ -1,0 +1,144 @@
+"""`arena publish`: writes the result of a tournament as files that need no server. `arena bot sources`: writes the
+programs of hosted bots.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from arena.commands.name_list import read_name_list
+from arena.commands.output import translate_write_errors
+from arena.operator.name_list import DISPLAY_COLUMN, NAME_COLUMN
+from arena.ratings.standings import TableRow
+from arena.ratings.tournament_standings import ADJUSTED
+from arena.store.entrants import sources_of
+from arena.store.match_search import Search, search_matches
+from arena.store.registry import display_names
+from arena.store.result_queries import record_of
+from arena.store.store import Reader
+from arena.store.tournaments import TournamentTable, tournament_table
+from arena.web.offline import offline_page
+from arena.web.result_file import result_file
+from machine.atomic_write import replacing_folder
+from machine.output_file import write_output
+from machine.terminal import say
+from protocol.display import csv_cell, format_count, short_repr
+from protocol.errors import UsageFault
+from protocol.names import fold_name
+from referee.record_reader import read_record
+from referee.result import Result
+
+PAGE_FILE, TABLE_FILE, REPLAYS_FOLDER = "index.html", "results.csv", "matches"
+"""The files in the folder of a result, and the folder of its replays."""
+READ_ROWS = 500
+"""Number of matches that are read at a time."""
+RESULT_COLUMNS = ("place", "score", "played", "won", "drawn", "lost", "forfeits", "version", "late")
+"""The columns that are added to those of the names file."""
+SOURCES_DATE = (1980, 1, 1, 0, 0, 0)
+"""The date of all files in an archive of sources, so that equal programs give equal archives."""
+
+
+def publish(where: str, tournament: str, to: Path, names: Path | None, *, replays: bool) -> None:
+    """Write a tournament's page, and its table joined with a file of names, into a new folder, all or nothing. Raise
+    `Fault` if there is no such tournament, or a file can't be read.
+    """
+    listed = None if names is None else read_name_list(names)
+    with closing(Reader.open(where)) as reader:
+        table = reader.read(tournament_table, tournament, {})
+        if table is None:
+            raise UsageFault(
+                f"there is no tournament {short_repr(tournament)}: its id is below its table, and on its page"
+            )
+        matches = _read_matches(reader, tournament)
+        bots = [row.bot for row in table.table]
+        stored = reader.read(display_names, 100_000)
+        displays = {bot: stored[fold_name(bot)] for bot in bots if fold_name(bot) in stored}
+        for row in () if listed is None else listed.rows:
+            if row.get(DISPLAY_COLUMN):
+                displays |= {bot: row[DISPLAY_COLUMN] for bot in bots if fold_name(bot) == fold_name(row[NAME_COLUMN])}
+        with translate_write_errors(to), replacing_folder(to) as folder:
+            (folder / PAGE_FILE).write_bytes(result_file(table, matches, displays, replays=replays))
+            rows, columns = ([], [NAME_COLUMN]) if listed is None else (listed.rows, listed.columns)
+            (folder / TABLE_FILE).write_text(result_csv(table, columns, rows), encoding="utf-8")
+            if replays:
+                (folder / REPLAYS_FOLDER).mkdir()
+                for match in matches:
+                    body = reader.read(record_of, match.match)
+                    if body is None:
+                        raise UsageFault(f"the record of {match.match} is missing: leave out --replays")
+                    page = offline_page(read_record(body, match.match))
+                    (folder / REPLAYS_FOLDER / f"{match.match}.html").write_bytes(page)
+    say(f"{to}: {PAGE_FILE} and {TABLE_FILE} of {tournament}, {format_count(len(matches), 'match', 'matches')}")
+
+
+def result_csv(table: TournamentTable, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> str:
+    """Return the table as CSV: a row for each bot of the names file, then the other bots. Who did not play has no
+    result. Its columns are those of the names file and `RESULT_COLUMNS`.
+    """
+    found = {fold_name(row.bot): row for row in table.table}
+    hosted = table.arguments.get("hosted") or {}
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*columns, *RESULT_COLUMNS])
+    listed = [*rows, *({NAME_COLUMN: row.bot} for row in table.table)]
+    done = set()
+    for row in listed:
+        key = fold_name(row[NAME_COLUMN])
+        if key not in done:
+            done.add(key)
+            result = found.get(key)
+            cells = [""] * len(RESULT_COLUMNS) if result is None else _result_cells(table, result, hosted)
+            writer.writerow([csv_cell(row.get(column, "")) for column in columns] + cells)
+    return text.getvalue()
+
+
+def _result_cells(table: TournamentTable, row: TableRow, hosted: Mapping[str, Any]) -> list[Any]:
+    score = row.adjusted.score if table.ranked_by == ADJUSTED and row.adjusted else row.score
+    if row.payoff is not None:
+        score = row.payoff.mean
+    version = hosted.get(row.bot, {})
+    late = "late" if version.get("late") else ""
+    counts = (row.played, row.won, row.drawn, row.lost, row.forfeits)
+    return [row.rank or "", f"{score:.4f}", *counts, version.get("version", ""), late]
+
+
+def _read_matches(reader: Reader, tournament: str) -> list[Result]:
+    """Return the matches of a tournament, oldest first."""
+    found: list[Result] = []
+    after = None
+    while True:
+        page = reader.read(search_matches, Search(tournament=tournament), after=after, limit=READ_ROWS)
+        found += page.rows
+        after = page.next
+        if after is None:
+            return found[::-1]
+
+
+def write_sources(where: str, to: Path, tournament: str | None) -> None:
+    """Write the programs of hosted bots into one zip, each in a folder with the bot's name: those that entered a
+    tournament, or else those that are active. Raise `Fault` if there are none, or the file can't be written.
+    """
+    packed = io.BytesIO()
+    count = 0
+    with closing(Reader.open(where)) as reader, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for bot, _, content in reader.iterate(sources_of, tournament):
+            count += 1
+            with zipfile.ZipFile(io.BytesIO(content)) as program:
+                for path in program.namelist():
+                    info = zipfile.ZipInfo(f"{bot}/{path}", SOURCES_DATE)
+                    archive.writestr(info, program.read(path), zipfile.ZIP_DEFLATED)
+    if not count:
+        raise UsageFault(
+            "there are no programs of hosted bots here"
+            if tournament is None
+            else f"no hosted bot entered a tournament {short_repr(tournament)}, or their programs are deleted"
+        )
+    with translate_write_errors(to):
+        write_output(to, packed.getvalue())
+    say(f"{to}: {format_count(count, 'program', 'programs')}, each in a folder with its bot's name")

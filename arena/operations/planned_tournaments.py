@@ -1,0 +1,300 @@
+"""Plays the planned tournaments of hosted bots, at their times, in boxes on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from arena.hosting.schedule import Abandon, Begin, Planned, Resume, next_night, next_steps
+from arena.operations.tournaments import UnratedLedger
+from arena.processes.bot_commands import check_names
+from arena.processes.launch_spec import allowed_environment
+from arena.runner.entrants import built_plan, hosted_arguments, hosted_contestant
+from arena.runs.contestants import Contestant, parse_contestants
+from arena.runs.job import MatchJob
+from arena.runs.plan import Plan, RunTerms
+from arena.runs.pool_players import PoolPlayers
+from arena.runs.run import play_run
+from arena.runs.sandbox import BotEnvironment, check_bubblewrap
+from arena.runs.schedule_limits import MAX_ROUNDS, MAX_SERVER_MATCHES, TOURNAMENT_FORMATS, check_size
+from arena.store.async_store import AsyncStore
+from arena.store.bot_versions import read_content
+from arena.store.entrants import EntrantList, HostedEntrant, find_entrants, unchecked_rows
+from arena.store.planned import (
+    PLAYING,
+    PlannedTerms,
+    PlannedTournament,
+    StartedTournament,
+    begin_plan,
+    end_plan,
+    fail_to_begin,
+    open_plans,
+    read_started,
+)
+from arena.store.tournament_state import tournament_randomness
+from machine.arguments import read_clock
+from machine.timestamps import format_timestamp, utc_now
+from machine.workers.local import WorkerPool, process_pool
+from protocol.display import list_choices, short_repr
+from protocol.errors import Fault, UsageFault
+from protocol.games import load_game
+
+INTERVAL_S = 3.0
+"""Seconds between two looks at what is planned."""
+GAVE_UP_NOTE = "it failed several times: the server's log says how"
+"""The note of a tournament that was given up for another reason than a fault."""
+T = TypeVar("T")
+
+log = logging.getLogger("arena.tournaments")
+
+
+class PlannedTournaments:
+    """Plays planned tournaments. `data` is the data folder, for the logs of bots."""
+
+    def __init__(self, store: AsyncStore, data: Path) -> None:
+        self._store = store
+        self._data = data
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._failures: dict[int, int] = {}
+        self._faults: dict[int, str] = {}
+
+    async def run(self) -> None:
+        """Play what is due until cancelled. Tournaments under way then are resumed by the next call."""
+        try:
+            while True:
+                try:
+                    await self.look()
+                except Fault as fault:
+                    log.warning("planned tournaments wait: %s", fault)
+                except Exception:  # without this task, no tournament would begin again
+                    log.exception("planned tournaments wait")
+                await asyncio.sleep(INTERVAL_S)
+        finally:
+            for task in self._running.values():
+                task.cancel()
+            await self.wait()
+
+    async def look(self) -> None:
+        """Do what is due now. Tournaments are then played in the background."""
+        plans = {plan.id: plan for plan in await self._store.read(open_plans)}
+        now = datetime.fromisoformat(utc_now())
+        planned = [await self._as_planned(plan, now) for plan in plans.values()]
+        for step in next_steps(planned, self._running, now):
+            plan = plans[step.plan]
+            if isinstance(step, Begin):
+                await self._begin(plan, now)
+            elif isinstance(step, Resume):
+                self._running[plan.id] = asyncio.create_task(self._play(plan))
+            elif isinstance(step, Abandon):
+                await self._store.write(end_plan, plan, self._faults.get(plan.id, GAVE_UP_NOTE))
+                self._failures.pop(plan.id, None)
+
+    async def wait(self) -> None:
+        """Wait until no tournament is played."""
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def _as_planned(self, plan: PlannedTournament, now: datetime) -> Planned:
+        starts = datetime.fromisoformat(plan.starts)
+        unchecked = await self._store.read(unchecked_rows, plan.closes) if starts <= now else ()
+        return Planned(
+            plan.id,
+            starts,
+            has_begun=plan.state == PLAYING,
+            unchecked=len(unchecked),
+            failures=self._failures.get(plan.id, 0),
+        )
+
+    async def _begin(self, plan: PlannedTournament, now: datetime) -> None:
+        """Freeze the versions of a tournament, or note why it can't begin. It is then played as one that had begun."""
+        following = _following(plan, now) if plan.nightly else None
+        try:
+            found = await self._store.read(
+                find_entrants, plan.terms.game, plan.closes, plan.terms.bots, late=plan.terms.late
+            )
+            terms = make_terms(plan, found)
+            note = "\n".join(found.notes)
+            tournament = await self._store.write(
+                begin_plan, plan, terms.key, terms.randomness_key, found.entrants, note, following
+            )
+        except Fault as fault:
+            log.error("the tournament %s can't begin: %s", plan.title, fault)
+            await self._store.write(fail_to_begin, plan, str(fault), following)
+        else:
+            log.info("the tournament %s begins: %s", plan.title, tournament)
+
+    async def _play(self, plan: PlannedTournament) -> None:
+        try:
+            await self.play_rest(plan)
+            await self._store.write(end_plan, plan)
+            self._failures.pop(plan.id, None)
+            log.info("the tournament %s is over: %s", plan.title, plan.tournament)
+        except Fault as fault:
+            self._note_failure(plan, str(fault))
+            log.error("the tournament %s does not go on: %s", plan.title, fault)
+        except Exception:
+            self._note_failure(plan, GAVE_UP_NOTE)
+            log.exception("the tournament %s does not go on", plan.title)
+        finally:
+            del self._running[plan.id]
+
+    def _note_failure(self, plan: PlannedTournament, fault: str) -> None:
+        self._failures[plan.id] = self._failures.get(plan.id, 0) + 1
+        self._faults[plan.id] = fault
+
+    async def play_rest(self, plan: PlannedTournament) -> None:
+        """Play the missing matches of a tournament that has begun. Raise `Fault` if that fails."""
+        tournament = plan.tournament
+        assert tournament is not None
+        started = await self._store.read(read_started, tournament)
+        terms, entrants = restore_terms(started)
+        run = terms.plan(tournament, started.seed, *await self._store.read(tournament_randomness, tournament))
+        logs = run.log_folder(self._data).absolute()
+        check_bubblewrap("a tournament of hosted bots")
+        async with AsyncExitStack() as held:
+            building = built_plan(
+                run, entrants, logs / "programs", self._make_reader(), plan.terms.memory_mib, plan.terms.jobs
+            )
+            built = await held.enter_async_context(_in_thread(building))
+            pool: WorkerPool = await held.enter_async_context(_in_thread(process_pool(plan.terms.jobs)))
+            ledger = UnratedLedger(self._store, built)
+            held.callback(ledger.close)
+            await play_run(PoolPlayers(_make_job(built, logs), pool), ledger)
+
+    def _make_reader(self) -> Callable[[str], Any]:
+        """Return a function that reads a submission on another event loop than this one."""
+        loop = asyncio.get_running_loop()
+
+        async def read_whole(digest: str) -> bytes:
+            found = bytearray()
+            while part := await self._store.read_slowly(read_content, digest, len(found)):
+                found += part
+            return bytes(found)
+
+        async def read(digest: str) -> bytes:
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(read_whole(digest), loop))
+
+        return read
+
+
+def make_terms(plan: PlannedTournament, entrant_list: EntrantList) -> RunTerms:
+    """Return the terms of a planned tournament with these entrants. Raise `Fault` if they are wrong."""
+    terms = plan.terms
+    further = {
+        **hosted_arguments(entrant_list.entrants),
+        "title": plan.title,
+        "plan": plan.id,
+        "as_of": entrant_list.as_of,
+    }
+    contestants = (
+        *parse_contestants(terms.opponents, {}, min_bots=0),
+        *map(hosted_contestant, entrant_list.entrants),
+    )
+    check_names([one.name for one in contestants])
+    if len(contestants) < 2:
+        reasons = "".join(f"; {note}" for note in entrant_list.notes)
+        raise UsageFault(f"a tournament needs two bots or more: {len(contestants)} entered{reasons}")
+    return make_run_terms(terms, (*terms.opponents, *(one.bot for one in entrant_list.entrants)), contestants, further)
+
+
+def check_terms(terms: PlannedTerms) -> None:
+    """Raise `Fault` if the terms of a planned tournament are wrong."""
+    opponents = parse_contestants(terms.opponents, {}, min_bots=0)
+    check_names([*(one.name for one in opponents), *terms.bots])
+    read_clock(terms.clock)
+    if terms.format not in TOURNAMENT_FORMATS:
+        raise UsageFault(f"there is no format {short_repr(terms.format)}: {list_choices(TOURNAMENT_FORMATS)}")
+    if not 1 <= terms.rounds <= MAX_ROUNDS:
+        raise UsageFault(f"--rounds is {terms.rounds}: it is 1 to {MAX_ROUNDS}")
+    rules = load_game(terms.game, terms.config)
+    bots = max(len(opponents) + len(terms.bots), rules.seats, 2)
+    check_size(rules, terms.format, bots, terms.rounds, paired=terms.paired, max_matches=MAX_SERVER_MATCHES)
+
+
+def make_run_terms(
+    terms: PlannedTerms, words: Sequence[str], contestants: Sequence[Contestant], further: Mapping[str, Any]
+) -> RunTerms:
+    """Return the terms of a tournament with these bots. Raise `Fault` if its game or its size is wrong."""
+    rules = load_game(terms.game, terms.config)
+    check_size(rules, terms.format, len(words), terms.rounds, paired=terms.paired, max_matches=MAX_SERVER_MATCHES)
+    return RunTerms(
+        words=words,
+        contestants=tuple(contestants),
+        settings={},
+        rules=rules,
+        format=terms.format,
+        rounds=terms.rounds,
+        paired=terms.paired,
+        clock=terms.clock,
+        further=further,
+    )
+
+
+def restore_terms(started: StartedTournament) -> tuple[RunTerms, list[HostedEntrant]]:
+    """Return the terms of a tournament that has begun, and its hosted bots."""
+    arguments = msgspec.json.decode(started.arguments, type=_StoredArguments)
+    entrants = [
+        HostedEntrant(bot=bot, number=one.version, digest=one.digest, since="", late=one.late)
+        for bot, one in arguments.hosted.items()
+    ]
+    hosted = {one.bot: hosted_contestant(one) for one in entrants}
+    own = [word for word in arguments.bots if word not in hosted]
+    others = dict(zip(own, parse_contestants(own, {}, min_bots=0), strict=True))
+    terms = PlannedTerms(
+        game=arguments.game,
+        config=arguments.config,
+        format=arguments.format,
+        rounds=arguments.rounds,
+        paired=arguments.paired,
+        clock=arguments.clock,
+    )
+    contestants = [hosted.get(word) or others[word] for word in arguments.bots]
+    return make_run_terms(terms, arguments.bots, contestants, {"rated": False}), entrants
+
+
+class _StoredVersion(Struct):
+    version: int
+    digest: str
+    late: bool = False
+
+
+class _StoredArguments(Struct):
+    bots: list[str]
+    hosted: dict[str, _StoredVersion]
+    game: str
+    config: dict[str, Any]
+    format: str
+    rounds: int
+    paired: bool
+    clock: str
+
+
+def _following(plan: PlannedTournament, now: datetime) -> tuple[str, str]:
+    closes, starts = next_night(datetime.fromisoformat(plan.closes), datetime.fromisoformat(plan.starts), now)
+    return format_timestamp(closes), format_timestamp(starts)
+
+
+def _make_job(plan: Plan, logs: Path) -> MatchJob:
+    environment = BotEnvironment(variables=allowed_environment(os.environ))
+    return MatchJob(key=secrets.token_hex(8), plan=plan, environment=environment, logs=logs, strict=False)
+
+
+@asynccontextmanager
+async def _in_thread(context: AbstractContextManager[T]) -> AsyncIterator[T]:
+    """Enter and leave a context, both of which block, in a thread."""
+    entering = asyncio.ensure_future(asyncio.to_thread(context.__enter__))
+    try:
+        yield await asyncio.shield(entering)
+    finally:
+        await asyncio.wait((entering,))
+        if entering.exception() is None:
+            await asyncio.to_thread(context.__exit__, None, None, None)

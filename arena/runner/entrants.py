@@ -1,0 +1,89 @@
+"""Builds the programs of the hosted bots of a tournament, which then run in boxes on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from arena.runner.box import Boxes
+from arena.runner.hosted_bot import MAX_LOG_BYTES, client_command
+from arena.runner.unpack import BuildFailed
+from arena.runner.version_cache import VersionCache
+from arena.runs.contestants import Contestant
+from arena.runs.plan import Plan
+from arena.runs.sandbox_users import reserved_users
+from arena.store.entrants import HostedEntrant
+from protocol.display import list_first
+from protocol.errors import ArenaFault
+from protocol.names import fold_name
+
+
+def hosted_contestant(entrant: HostedEntrant) -> Contestant:
+    """Return an entrant as it is planned. It has a command when its program is built."""
+    return Contestant(entrant.bot, (), reference=True)
+
+
+def hosted_arguments(entrants: Sequence[HostedEntrant]) -> dict[str, Any]:
+    """Return the arguments that, beside others, identify a tournament of hosted bots: the version of each."""
+    versions = {
+        one.bot: {"version": one.number, "digest": one.digest, **({"late": True} if one.late else {})}
+        for one in entrants
+    }
+    return {"hosted": versions, "rated": False}
+
+
+@contextmanager
+def built_plan(
+    plan: Plan,
+    entrants: Sequence[HostedEntrant],
+    folder: Path,
+    read: Callable[[str], Awaitable[bytes]],
+    memory_mib: int,
+    copies: int,
+) -> Iterator[Plan]:
+    """Yield a plan whose hosted bots can be started on this machine, within the context. It blocks while it builds.
+
+    Their programs are in `folder`, which is removed at the end. `read(digest)` fetches a submission. At most `copies`
+    processes of a bot run at a time, each with `memory_mib`. Raise `ArenaFault` if a program is gone or can't be built.
+    """
+
+    async def read_kept(digest: str) -> bytes:
+        content = await read(digest)
+        if not content:
+            names = [f"{entrant.bot}, version {entrant.number}" for entrant in entrants if entrant.digest == digest]
+            raise ArenaFault(f"{list_first(names)}: its program is gone, as the bot was deleted")
+        return content
+
+    with ExitStack() as held:
+        users = held.enter_context(reserved_users(len(entrants))) if os.geteuid() == 0 else ()
+        boxes = Boxes(memory_mib=memory_mib, users=users, copies=copies)
+        held.callback(shutil.rmtree, folder, ignore_errors=True)
+        versions = VersionCache(folder, boxes, read_kept)
+        for entrant in entrants:
+            held.enter_context(versions.using(entrant.digest))
+        found = asyncio.run(_build(plan, entrants, versions, boxes))
+        yield replace(plan, contestants=tuple(found.get(fold_name(one.name), one) for one in plan.contestants))
+
+
+async def _build(
+    plan: Plan, entrants: Sequence[HostedEntrant], versions: VersionCache, boxes: Boxes
+) -> dict[str, Contestant]:
+    built = {}
+    for place, entrant in enumerate(entrants):
+        try:
+            program = await versions.get(entrant.digest, place)
+        except BuildFailed as fault:
+            raise ArenaFault(f"{entrant.bot}, version {entrant.number}, can't be built here: {fault}") from fault
+        command = boxes.program_command(
+            program.folder, program.manifest.command, place, seed=plan.bot_seed(entrant.bot)
+        )
+        client = client_command(command, "--version", f"v{entrant.number}")
+        built[fold_name(entrant.bot)] = Contestant(entrant.bot, client, reference=True, max_log_bytes=MAX_LOG_BYTES)
+    return built

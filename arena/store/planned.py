@@ -1,0 +1,162 @@
+"""Planned tournaments: what they play, when, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Connection
+
+from arena.store.dialect import execute, insert_into
+from arena.store.entrants import HostedEntrant, freeze_entrants
+from arena.store.rows import read_row
+from arena.store.tournament_state import finish_tournament, open_tournament
+from protocol.errors import UsageFault
+
+WAITING, PLAYING, OVER, FAILED = "waiting", "playing", "over", "failed"
+"""The states of a planned tournament: it has not begun, is played, is over, or could not be played."""
+MAX_TITLE_CHARS = 80
+"""Maximum characters of a title."""
+MAX_PLANS = 1000
+"""Maximum number of planned tournaments that have not begun."""
+
+
+class PlannedTerms(Struct, frozen=True, kw_only=True):
+    """The terms of a planned tournament. Without `bots`, every hosted bot enters that plays the game, with `late` also
+    those that had no version at the deadline. `opponents` are
+    built-in bots, as words of `arena tournament`. `jobs` is the number of matches at a time.
+    """
+
+    game: str
+    config: dict[str, Any] = {}
+    format: str = "round-robin"
+    rounds: int = 1
+    paired: bool = False
+    clock: str = "10+0.1"
+    bots: list[str] = []
+    late: bool = False
+    opponents: list[str] = []
+    jobs: int = 1
+    memory_mib: int = 1024
+
+
+class PlannedTournament(Struct, frozen=True, kw_only=True):
+    """A planned tournament. Entries close at `closes`, and it begins at `starts`; then it has an id, `tournament`."""
+
+    id: int
+    title: str
+    terms: PlannedTerms
+    closes: str
+    starts: str
+    nightly: bool
+    state: str
+    tournament: str | None
+    note: str
+
+
+def add_plan(
+    connection: Connection, title: str, terms: PlannedTerms, closes: str, starts: str, *, nightly: bool
+) -> int:
+    """Plan a tournament, and return the plan's id. Raise `UsageFault` if too many are planned."""
+    query = "SELECT count(*) FROM planned_tournaments WHERE state = :state"
+    if execute(connection, query, {"state": WAITING}).scalar_one() >= MAX_PLANS:
+        raise UsageFault(f"{MAX_PLANS} tournaments are planned, which is the most: remove one")
+    row: dict[str, object] = {
+        "title": title,
+        "terms": msgspec.json.encode(terms).decode(),
+        "closes": closes,
+        "starts": starts,
+    }
+    row |= {"nightly": nightly, "state": WAITING, "note": ""}
+    query = f"{insert_into('planned_tournaments', list(row))} RETURNING id"
+    return int(execute(connection, query, row).scalar_one())
+
+
+def list_plans(connection: Connection) -> list[PlannedTournament]:
+    """Return all planned tournaments, also those that are over, by their starts."""
+    return [_plan(row) for row in execute(connection, "SELECT * FROM planned_tournaments ORDER BY starts, id")]
+
+
+def open_plans(connection: Connection) -> list[PlannedTournament]:
+    """Return the planned tournaments that wait or are played."""
+    query = "SELECT * FROM planned_tournaments WHERE state IN (:waiting, :playing) ORDER BY starts, id"
+    return [_plan(row) for row in execute(connection, query, {"waiting": WAITING, "playing": PLAYING})]
+
+
+def remove_plan(connection: Connection, plan: int) -> PlannedTournament:
+    """Remove a planned tournament that has not begun, and return it. Raise `UsageFault` if it has, or is unknown."""
+    found = execute(connection, "SELECT * FROM planned_tournaments WHERE id = :id", {"id": plan}).one_or_none()
+    if found is None:
+        raise UsageFault(f"there is no plan {plan}: `arena plan list` has them")
+    if found.state != WAITING:
+        raise UsageFault(f"plan {plan} is {found.state}: only one that waits can be removed")
+    execute(connection, "DELETE FROM planned_tournaments WHERE id = :id", {"id": plan})
+    return _plan(found)
+
+
+def begin_plan(
+    connection: Connection,
+    plan: PlannedTournament,
+    key: str,
+    randomness_key: str,
+    entrants: Sequence[HostedEntrant],
+    note: str,
+    following: tuple[str, str] | None,
+) -> str:
+    """Freeze the entrants of a planned tournament, and note that it is played. Return the tournament's id.
+
+    The keys are those of `RunTerms`. `following` is when the next one of its series closes and starts. Raise
+    `UsageFault` if it has begun, was removed, or a version is gone; then nothing is changed.
+    """
+    tournament, _ = open_tournament(connection, key, None, randomness_key)
+    freeze_entrants(connection, tournament, entrants)
+    _leave_waiting(connection, plan, following, state=PLAYING, tournament=tournament, note=note)
+    return tournament
+
+
+def fail_to_begin(
+    connection: Connection, plan: PlannedTournament, note: str, following: tuple[str, str] | None
+) -> None:
+    """Note why a planned tournament can't begin. The next one of its series is planned."""
+    _leave_waiting(connection, plan, following, state=FAILED, tournament=None, note=note)
+
+
+def _leave_waiting(
+    connection: Connection, plan: PlannedTournament, following: tuple[str, str] | None, **values: str | None
+) -> None:
+    words = {**values, "id": plan.id, "waiting": WAITING}
+    query = """UPDATE planned_tournaments SET state = :state, tournament = :tournament, note = :note
+    WHERE id = :id AND state = :waiting"""
+    if execute(connection, query, words).rowcount != 1:
+        raise UsageFault(f"plan {plan.id} has begun or was removed")
+    if following is not None:
+        closes, starts = following
+        add_plan(connection, plan.title, plan.terms, closes, starts, nightly=True)
+
+
+def end_plan(connection: Connection, plan: PlannedTournament, fault: str | None = None) -> None:
+    """Note that a planned tournament was played to its end or, with a `fault`, can't be."""
+    if fault is None and plan.tournament is not None:
+        finish_tournament(connection, plan.tournament)
+    words = {"id": plan.id, "state": OVER if fault is None else FAILED, "fault": fault}
+    query = "UPDATE planned_tournaments SET state = :state, note = coalesce(CAST(:fault AS text), note) WHERE id = :id"
+    execute(connection, query, words)
+
+
+class StartedTournament(Struct, frozen=True, kw_only=True):
+    """A stored tournament: its seed, and its arguments in canonical JSON."""
+
+    seed: str
+    arguments: str
+
+
+def read_started(connection: Connection, tournament: str) -> StartedTournament:
+    """Return a stored tournament."""
+    query = "SELECT seed, arguments FROM tournaments WHERE id = :id"
+    return read_row(StartedTournament, execute(connection, query, {"id": tournament}).one())
+
+
+def _plan(row: Any) -> PlannedTournament:
+    return read_row(PlannedTournament, row, terms=msgspec.json.decode(row.terms, type=PlannedTerms))

@@ -1,0 +1,194 @@
+"""Planned tournaments are played at their times, and go on after a restart, whatever was under way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import closing, nullcontext
+from pathlib import Path
+
+import pytest
+
+from arena.hosting.schedule import MAX_FAILURES
+from arena.operations import planned_tournaments
+from arena.operations.planned_tournaments import PlannedTournaments
+from arena.store import planned
+from arena.store.async_store import AsyncStore
+from arena.store.bot_versions import add_version, end_check
+from arena.store.planned import PlannedTerms, PlannedTournament
+from arena.store.registry import anonymize_bot
+from arena.store.result_queries import tournament_results
+from arena.store.store import Store
+from arena.store.tournaments import tournaments_page
+from commands import call
+from databases import asked
+from hosted_bots import DETERMINISTIC_PROGRAM, boxed, hand_in, register
+from machine.timestamps import utc_now
+from protocol.errors import ArenaFault
+from tournaments import threads
+
+PAST = "2026-01-01T00:00:00.000Z"
+
+
+class Failing(PlannedTournaments):
+    """No match of it can be played."""
+
+    async def play_rest(self, plan: PlannedTournament) -> None:
+        raise ArenaFault("the disk is full")
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[AsyncStore]:
+    """The store of an arena with two hosted bots."""
+    register(tmp_path, "ann", "bob")
+    for bot in ("ann", "bob"):
+        hand_in(tmp_path, bot, DETERMINISTIC_PROGRAM)
+    with closing(Store.open(tmp_path / "arena.db")) as opened:
+        archive = AsyncStore(opened)
+        yield archive
+        await archive.drain()
+
+
+async def plan(store: AsyncStore, closes: str, *, nightly: bool = False, late: bool = False) -> int:
+    terms = PlannedTerms(game="nim", clock="300", late=late)
+    return await store.write(planned.add_plan, "Cup", terms, closes, closes, nightly=nightly)
+
+
+async def states(store: AsyncStore) -> list[str]:
+    return [one.state for one in await store.read(planned.list_plans)]
+
+
+@boxed
+async def test_it_is_played_unrated_with_frozen_versions_by_a_server_that_restarted_after_it_began(
+    store: AsyncStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned_tournaments, "process_pool", threads)
+    await plan(store, utc_now())
+    await PlannedTournaments(store, tmp_path).look()
+    assert await states(store) == ["playing"]
+    restarted = PlannedTournaments(store, tmp_path)
+    await restarted.look()
+    await restarted.wait()
+    (played,) = await store.read(planned.list_plans)
+    assert (played.state, played.note) == ("over", "")
+    assert played.tournament is not None
+    (result,) = await store.read(tournament_results, played.tournament)
+    assert (result.reason, result.rated) == ("win", False)
+    (row,) = (await store.read(tournaments_page)).rows
+    assert (row.finished is not None, row.arguments["title"], row.played) == (True, "Cup", 1)
+    assert [one["bot"] for one in asked(tmp_path / "arena.db", "SELECT bot FROM entrants")] == [1, 2]
+
+
+async def test_one_whose_bot_was_deleted_meanwhile_says_so(
+    store: AsyncStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned_tournaments, "check_bubblewrap", lambda user: None)
+    monkeypatch.setattr("arena.runner.entrants.reserved_users", lambda count: nullcontext(range(count)))
+    await plan(store, utc_now())
+    plans = PlannedTournaments(store, tmp_path)
+    await plans.look()
+    await store.write(anonymize_bot, "ann")
+    for _ in range(MAX_FAILURES):
+        await plans.look()
+        await plans.wait()
+    await plans.look()
+    (failed,) = await store.read(planned.list_plans)
+    assert (failed.state, failed.note) == ("failed", "ann, version 1: its program is gone, as the bot was deleted")
+
+
+async def test_one_that_can_not_be_played_is_given_up_with_the_reason(store: AsyncStore, tmp_path: Path) -> None:
+    await plan(store, utc_now())
+    plans = Failing(store, tmp_path)
+    for _ in range(1 + MAX_FAILURES):
+        await plans.look()
+        await plans.wait()
+        assert await states(store) == ["playing"]
+    await plans.look()
+    (failed,) = await store.read(planned.list_plans)
+    assert (failed.state, failed.note) == ("failed", "the disk is full")
+
+
+async def test_bots_that_came_after_the_deadline_enter_if_that_was_planned_and_are_marked(
+    store: AsyncStore, tmp_path: Path
+) -> None:
+    await plan(store, PAST, late=True)
+    await PlannedTournaments(store, tmp_path).look()
+    (row,) = (await store.read(tournaments_page)).rows
+    assert {bot: one["late"] for bot, one in row.arguments["hosted"].items()} == {"ann": True, "bob": True}
+
+
+async def test_it_waits_for_the_check_of_what_was_handed_in_in_time(store: AsyncStore, tmp_path: Path) -> None:
+    version = await store.write(add_version, "ann", "a" * 64, b"", '{"games": ["nim"]}')
+    await plan(store, utc_now())
+    plans = PlannedTournaments(store, tmp_path)
+    await plans.look()
+    assert await states(store) == ["waiting"]
+    await store.write(end_check, version.id, passed=False, report="")
+    await plans.look()
+    assert await states(store) == ["playing"]
+
+
+async def test_one_without_entrants_can_not_begin_and_the_next_night_is_planned(
+    store: AsyncStore, tmp_path: Path
+) -> None:
+    await plan(store, PAST, nightly=True)
+    await PlannedTournaments(store, tmp_path).look()
+    failed, following = await store.read(planned.list_plans)
+    assert failed.state == "failed"
+    assert failed.note.startswith("a tournament needs two bots or more: 0 entered; ann, version 1, was handed in at")
+    assert (following.state, following.nightly, following.title) == ("waiting", True, "Cup")
+    assert following.closes == following.starts > utc_now()
+    assert following.starts.endswith("T00:00:00.000Z")
+
+
+def test_a_plan_is_added_listed_and_removed_by_commands(tmp_path: Path) -> None:
+    register(tmp_path)
+    data = ["--data", str(tmp_path)]
+    words = ["--game", "nim", "--closes", "2026-12-24", "--starts", "2026-12-25T08:00+01:00", "--with", "random"]
+    told = call("arena", "plan", "add", "Cup", *words, *data)
+    assert told.out.splitlines()[0] == (
+        "plan 1: Cup begins at 2026-12-25T07:00:00.000Z; entries close at 2026-12-25T00:00:00.000Z"
+    )
+    listed = call("arena", "plan", "list", *data).out
+    assert listed.splitlines()[1].split() == [
+        "1",
+        "Cup",
+        "nim",
+        "2026-12-25",
+        "00:00",
+        "2026-12-25",
+        "07:00",
+        "waiting",
+    ]
+    assert call("arena", "plan", "remove", "1", *data).out == "plan 1, Cup, is removed\n"
+    assert call("arena", "plan", "list", *data).out == "no tournaments are planned\n"
+    assert call("arena", "plan", "remove", "1", *data).err == "arena: there is no plan 1: `arena plan list` has them\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--closes", "soon"], "--closes is 'soon': it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z"),
+        (
+            ["--closes", "2026-12-24", "--starts", "2026-12-24"],
+            "--starts is 2026-12-24T00:00:00.000Z, before the entries close at 2026-12-25T00:00:00.000Z: "
+            "it is that time or later",
+        ),
+        (
+            ["--closes", "2026-12-24", "--format", "cup"],
+            "there is no format 'cup': one of round-robin, gauntlet, swiss",
+        ),
+        (["--closes", "2026-12-24", "--rounds", "0"], "--rounds is 0: it is 1 to 100000"),
+        (
+            ["--closes", "2026-12-24", "--with", "a=greedy", "--bot", "A"],
+            "two bots are called 'a': give one another name, like a-2=BOT",
+        ),
+        (
+            ["--closes", "2026-12-24", "--set", "depth=3"],
+            "--set depth: write it with the opponent, like alphabeta:depth=4",
+        ),
+    ],
+)
+def test_a_plan_that_can_not_be_is_one_line(tmp_path: Path, words: list[str], said: str) -> None:
+    register(tmp_path)
+    told = call("arena", "plan", "add", "Cup", "--game", "nim", *words, "--data", str(tmp_path))
+    assert told == (2, "", f"arena: {said}\n")

@@ -1,0 +1,102 @@
+"""The store keeps planned tournaments: what waits, what is played, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.store import planned
+from arena.store.entrants import HostedEntrant, find_active, tournaments_of_bot
+from arena.store.planned import PlannedTerms, PlannedTournament
+from arena.store.store import Store
+from arena.store.tournament_state import is_finished
+from databases import EVERY_DATABASE
+from hosted_bots import hand_in, register
+from protocol.errors import UsageFault
+
+pytestmark = EVERY_DATABASE
+
+NOON, NEXT_NOON = "2026-11-29T12:00:00.000Z", "2026-11-30T12:00:00.000Z"
+TERMS = PlannedTerms(game="nim", config={"heaps": [1, 2]}, rounds=3, bots=["ann"])
+KEYS = ('{"game":"nim"}', "{}")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    register(tmp_path, "ann")
+    hand_in(tmp_path, "ann", "# ann")
+    store = Store.open(tmp_path / "arena.db")
+    yield store
+    store.close()
+
+
+def plan(store: Store, starts: str = NOON, *, nightly: bool = False) -> PlannedTournament:
+    number = store.write(planned.add_plan, "Cup", TERMS, NOON, starts, nightly=nightly)
+    return next(one for one in store.read(planned.list_plans) if one.id == number)
+
+
+def entrant(store: Store, digest: str | None = None) -> HostedEntrant:
+    (active,) = store.read(find_active)
+    return HostedEntrant(bot="ann", number=1, digest=digest or active.digest, since=NOON)
+
+
+def test_it_waits_is_played_and_is_over(store: Store) -> None:
+    later, first = plan(store, NEXT_NOON), plan(store)
+    assert (first.terms, first.state, first.tournament, first.note) == (TERMS, "waiting", None, "")
+    assert store.read(planned.open_plans) == [first, later], "in the order of their starts"
+    name = store.write(planned.begin_plan, first, *KEYS, [entrant(store)], "zoe was late", None)
+    begun, _ = store.read(planned.open_plans)
+    assert (begun.state, begun.tournament, begun.note) == ("playing", name, "zoe was late")
+    assert store.read(tournaments_of_bot, "ann") == [name]
+    assert store.read(planned.read_started, name).arguments == KEYS[0]
+    store.write(planned.end_plan, begun)
+    assert store.read(is_finished, name)
+    assert store.read(planned.open_plans) == [later]
+    assert [(one.state, one.note) for one in store.read(planned.list_plans)] == [
+        ("over", "zoe was late"),
+        ("waiting", ""),
+    ]
+
+
+def test_one_that_fails_keeps_the_reason_and_its_results(store: Store) -> None:
+    first = plan(store)
+    name = store.write(planned.begin_plan, first, *KEYS, [entrant(store)], "", None)
+    (begun,) = store.read(planned.open_plans)
+    store.write(planned.end_plan, begun, "the disk is full")
+    (failed,) = store.read(planned.list_plans)
+    assert (failed.state, failed.note, failed.tournament) == ("failed", "the disk is full", name)
+    assert not store.read(is_finished, name)
+
+
+def test_the_next_of_a_series_is_planned_as_one_begins_or_can_not(store: Store) -> None:
+    store.write(planned.begin_plan, plan(store, nightly=True), *KEYS, [], "", (NEXT_NOON, NEXT_NOON))
+    _, following = store.read(planned.list_plans)
+    assert (following.state, following.closes, following.terms) == ("waiting", NEXT_NOON, TERMS)
+    store.write(planned.fail_to_begin, following, "nobody entered", (NOON, NOON))
+    assert [one.state for one in store.read(planned.list_plans)] == ["playing", "waiting", "failed"]
+
+
+def test_it_begins_once_and_not_at_all_if_a_version_is_gone_or_it_was_removed(store: Store) -> None:
+    first = plan(store)
+    with pytest.raises(UsageFault, match="ann, version 1, is no longer kept"):
+        store.write(planned.begin_plan, first, *KEYS, [entrant(store, "gone")], "", (NEXT_NOON, NEXT_NOON))
+    assert store.read(planned.list_plans) == [first], "nothing has changed"
+    store.write(planned.begin_plan, first, *KEYS, [], "", None)
+    with pytest.raises(UsageFault, match="plan 1 has begun or was removed"):
+        store.write(planned.begin_plan, first, *KEYS, [], "", None)
+    with pytest.raises(UsageFault, match="plan 1 is playing: only one that waits can be removed"):
+        store.write(planned.remove_plan, 1)
+    second = plan(store)
+    assert store.write(planned.remove_plan, second.id) == second
+    with pytest.raises(UsageFault, match="has begun or was removed"):
+        store.write(planned.fail_to_begin, second, "", None)
+
+
+def test_there_are_not_too_many_that_wait(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned, "MAX_PLANS", 2)
+    plan(store)
+    plan(store)
+    with pytest.raises(UsageFault, match="2 tournaments are planned, which is the most: remove one"):
+        plan(store)

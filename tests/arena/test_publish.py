@@ -1,0 +1,123 @@
+"""`arena publish` and `arena bot sources`: a result that needs no server, and the programs as one archive."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec import json
+
+from arena.store.entrants import find_entrants, freeze_entrants
+from arena.store.store import Store
+from arena.store.tournament_state import finish_tournament, open_tournament
+from commands import call
+from hosted_bots import hand_in, register
+from seasons import finish, result
+
+ARGUMENTS = {
+    "bots": ["ann", "bob", "cid"],
+    "hosted": {"ann": {"version": 3, "digest": "a3"}, "bob": {"version": 1, "digest": "b1", "late": True}},
+    "as_of": "2026-11-29T12:00:00.000Z",
+    "title": "Cup of <b>bots</b>",
+    "rated": False,
+    "clock": "10+0.1",
+    "config": {"heaps": [3, 5, 7], "misere": False, "start": "given", "take": None},
+    "format": "round-robin",
+    "game": "nim",
+    "paired": False,
+    "rounds": 1,
+    "settings": {},
+}
+
+
+@pytest.fixture
+def tournament(tmp_path: Path) -> str:
+    """A finished tournament in the database of a folder; its id."""
+    register(tmp_path, "ann", "bob")
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        name = store.write(open_tournament, json.encode(ARGUMENTS, order="sorted").decode(), "7")[0]
+        finish(
+            store,
+            result("m1", ("ann", "bob"), tournament=name, place=0),
+            result("m2", ("ann", "cid"), tournament=name, place=1),
+            result("m3", ("bob", "cid"), (1, 1), reason="draw", tournament=name, place=2),
+        )
+        store.write(finish_tournament, name)
+    return name
+
+
+def test_the_page_stands_alone_and_has_table_cross_table_and_matches(tmp_path: Path, tournament: str) -> None:
+    folder = tmp_path / "result"
+    done = call("arena", "publish", tournament, "--to", str(folder), "--data", str(tmp_path))
+    assert done == (0, f"{folder}: index.html and results.csv of {tournament}, 3 matches\n", "")
+    page = (folder / "index.html").read_text()
+    assert "Cup of &lt;b&gt;bots&lt;/b&gt;" in page
+    assert "<b>ann</b> won." in page
+    assert "between rank 1 and 3" in page
+    assert '<td class="number">1, late</td>' in page
+    assert "Who against whom" in page
+    assert page.index(">m1<") < page.index(">m3<")
+    for outside in ("<script", "src=", "<link", '<a href="/', "http://", "https://"):
+        assert outside not in page, "it loads nothing, and needs no server"
+
+
+def test_the_table_is_joined_with_the_file_of_names(tmp_path: Path, tournament: str) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("name;display;group;mail\nBOB;Bób;1;=bob@example.org\nzoe;;2;zoe@example.org\n")
+    words = ["--to", str(tmp_path / "result"), "--names", str(names), "--data", str(tmp_path)]
+    assert call("arena", "publish", tournament, *words).code == 0
+    with (tmp_path / "result" / "results.csv").open(newline="") as file:
+        rows = {row["name"]: row for row in csv.DictReader(file)}
+    assert list(rows) == ["BOB", "zoe", "ann", "cid"]
+    assert [rows["BOB"][column] for column in ("display", "group", "version", "late")] == ["Bób", "1", "1", "late"]
+    assert not rows["BOB"]["mail"].startswith("="), "a spreadsheet computes nothing"
+    assert [rows["ann"][column] for column in ("place", "score", "won", "forfeits")] == ["1", "1.0000", "2", "0"]
+    assert [rows["zoe"][column] for column in ("place", "score", "played")] == ["", "", ""]
+    assert '<bdi class="display">Bób</bdi>' in (tmp_path / "result" / "index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["t9", "--to", "new"], "there is no tournament 't9': its id is below its table, and on its page"),
+        (["{tournament}", "--to", "new", "--names", "none.csv"], "none.csv can't be read: No such file or directory"),
+        (
+            ["{tournament}", "--to", "{tmp_path}"],
+            "{tmp_path} already exists and is not overwritten: choose another name",
+        ),
+    ],
+)
+def test_what_can_not_be_published_is_one_line_and_leaves_nothing(
+    tmp_path: Path, tournament: str, words: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    filled = [word.format(tournament=tournament, tmp_path=tmp_path) for word in words]
+    done = call("arena", "publish", *filled, "--data", str(tmp_path))
+    assert (done.code != 0, done.out, done.err) == (True, "", f"arena: {said.format(tmp_path=tmp_path)}\n")
+    assert not (tmp_path / "new").exists()
+
+
+def test_programs_are_in_one_archive_each_in_a_folder_of_its_bot(tmp_path: Path) -> None:
+    register(tmp_path, "ann", "bob")
+    hand_in(tmp_path, "ann", "# first")
+    hand_in(tmp_path, "bob", "# bob")
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        store.write(freeze_entrants, "t1", store.read(find_entrants, "nim").entrants)
+    hand_in(tmp_path, "ann", "# second")
+    found = {}
+    for name, options in (("now", []), ("then", ["--tournament", "t1"])):
+        words = ("sources", "--to", str(tmp_path / f"{name}.zip"), *options, "--data", str(tmp_path))
+        assert call("arena", "bot", *words).code == 0
+        with zipfile.ZipFile(tmp_path / f"{name}.zip") as archive:
+            found[name] = {path: archive.read(path).decode() for path in archive.namelist() if path.endswith(".py")}
+    assert found == {
+        "now": {"ann/ann.py": "# second", "bob/bob.py": "# bob"},
+        "then": {"ann/ann.py": "# first", "bob/bob.py": "# bob"},
+    }
+    done = call(
+        "arena", "bot", "sources", "--to", str(tmp_path / "x.zip"), "--tournament", "t9", "--data", str(tmp_path)
+    )
+    assert done.err == "arena: no hosted bot entered a tournament 't9', or their programs are deleted\n"

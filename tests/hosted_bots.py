@@ -1,0 +1,54 @@
+"""Hosted bots for tests: their programs, and their versions in the database of a data folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from arena.hosting.submission import SubmissionLimits, read_source_file
+from arena.store.bot_versions import add_version, end_check
+from arena.store.registry import register_bot
+from arena.store.store import Store
+
+DETERMINISTIC_PROGRAM = """
+import json, os, random, sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "turn":
+        chance = random.Random(os.environ["ARENA_SEED"] + str(message["ply"]))
+        print(json.dumps(chance.choice(message["legal"])), flush=True)
+"""
+"""It is deterministic under its seed."""
+
+
+def works() -> bool:
+    """Whether bubblewrap can make a box on this machine."""
+    users = () if os.geteuid() == 0 else ("--unshare-user",)
+    command = ["bwrap", *users, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true"]
+    return shutil.which("bwrap") is not None and subprocess.run(command).returncode == 0
+
+
+boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or it is not permitted")
+
+
+def register(data: Path, *bots: str) -> None:
+    """Register bots in the database of a data folder, which may be new."""
+    with closing(Store.open(data / "arena.db")) as store:
+        for bot in bots:
+            store.write(register_bot, bot, bot[0] * 64)
+
+
+def hand_in(data: Path, bot: str, source: str) -> None:
+    """Store a version that has passed its check."""
+    found = read_source_file(f"{bot}.py", source.encode(), ["nim"], ["nim"], SubmissionLimits())
+    manifest = msgspec.json.encode(found.manifest).decode()
+    with closing(Store.open(data / "arena.db")) as store:
+        version = store.write(add_version, bot, found.digest, found.pack(), manifest)
+        store.write(end_check, version.id, passed=True, report="")
