@@ -32,7 +32,7 @@ USERS = (61_201, 61_202)
 """The users of the two programs, where this runs as root."""
 READY_S = 0.5
 """Seconds that both programs get before the first turn, as in a match."""
-THINKING = """
+THINKING_PROGRAM = """
 import hashlib, sys
 for line in sys.stdin:
     if "turn" in line:
@@ -52,8 +52,8 @@ ATTACKS = {
     "flooding": "if os.fork() == 0:\n    while True: os.write(2, b'x' * 65536)",
     "lines": "if os.fork() == 0:\n    while True: os.write(1, b'\\n' * 65536)",
 }
-"""What each opponent does once, at its first turn, in Python."""
-OPPONENT = """
+"""The Python code that each opponent runs once, at its first turn."""
+OPPONENT_PROGRAM = """
 import os, sys, threading
 
 def burn():
@@ -72,8 +72,8 @@ for line in sys.stdin:
 """
 
 
-class Player:
-    """A program in a box."""
+class BoxedProgram:
+    """A program that plays in a box."""
 
     def __init__(self, folder: Path, name: str, source: str, place: int, *, is_unstopped: bool = False) -> None:
         program = folder / name
@@ -116,8 +116,8 @@ class Player:
 def play(folder: Path, attack: str, turns: int, *, is_unstopped: bool) -> float:
     """Play a match, and return the mean milliseconds of a turn of the bot."""
     does = ATTACKS[attack].replace("\n", "\n    ") or "pass"
-    thinking = Player(folder, "thinking", THINKING, 0)
-    opponent = Player(folder, attack, OPPONENT.replace("ATTACK", does), 1, is_unstopped=is_unstopped)
+    thinking = BoxedProgram(folder, "thinking", THINKING_PROGRAM, 0)
+    opponent = BoxedProgram(folder, attack, OPPONENT_PROGRAM.replace("ATTACK", does), 1, is_unstopped=is_unstopped)
     try:
         time.sleep(READY_S)
         times = []

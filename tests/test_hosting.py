@@ -169,7 +169,9 @@ async def test_a_large_program_is_handed_over_in_parts(tmp_path: Path, large: Pa
             parts = [b""]
             while part := (await runner.ask(ReadVersion(digest=check.digest, offset=sum(map(len, parts))), PART)).data:
                 parts.append(part)
+        assert (await hosted(arena, "--source", "1", "--to", str(tmp_path / "copy"), name="large")).code == 0
     found = read_submission(b"".join(parts), ["nim"], SubmissionLimits())
+    assert (tmp_path / "copy").read_bytes() == LARGE
     assert len(parts) > 3
     assert found.files[large.name] == LARGE
     assert found.digest == check.digest
@@ -413,10 +415,10 @@ async def test_an_owner_pauses_a_bot_goes_back_to_a_version_and_chooses_its_game
         assert (run.number, run.games) == (1, ("tictactoe",))
         same = await submit(arena, str(program), "--game", "nim")
         assert same.out == "mine: version 2 was handed in; it has passed its check already\n"
-        await runner.next(EndBot)
+        await runner.end_bot("mine")
         assert (await runner.next(RunBot)).number == 2
         await hosted(arena, "--use", "1")
-        await runner.next(EndBot)
+        await runner.end_bot("mine")
         assert (await runner.next(RunBot)).games == ("tictactoe",), "the choice is the version's"
         await hosted(arena, "--games", "all")
         await runner.end_bot("mine")

@@ -230,6 +230,12 @@ def count_versions(connection: Connection, bot: str) -> int:
     return int(execute(connection, query, {"key": fold_name(bot)}).scalar_one())
 
 
+def has_versions(connection: Connection, bot: str) -> bool:
+    """Return whether anything was handed in for a bot."""
+    query = f"SELECT 1 FROM bot_versions WHERE {_OF_BOT} LIMIT 1"
+    return execute(connection, query, {"key": fold_name(bot)}).first() is not None
+
+
 def active_version(connection: Connection, bot: str) -> BotVersion | None:
     """Return the active version of a bot; None if none has passed its check."""
     query = f"SELECT {_COLUMNS} FROM bot_versions WHERE {_OF_BOT} AND {_ACTIVE}"

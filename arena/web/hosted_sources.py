@@ -9,8 +9,8 @@ from typing import NamedTuple
 from arena.store.bot_versions import (
     BotVersion,
     active_version,
+    has_versions,
     is_paused,
-    list_versions,
     published_versions,
     source_of,
 )
@@ -44,7 +44,7 @@ def view_hosting(reader: Reader, bot: str) -> HostingView:
     return HostingView(
         version=reader.read(active_version, bot),
         is_paused=reader.read(is_paused, bot),
-        has_versions=bool(reader.read(list_versions, bot)),
+        has_versions=reader.read(has_versions, bot),
         sources=[PublishedSource(*source) for source in zip(published, texts, strict=True)],
     )
 

@@ -304,8 +304,15 @@ class Submissions:
             _, bot = await self._authorize(request)
             versions = await run_in_threadpool(reader.read, list_versions, bot.name)
             version = _find_version(versions, bot.name, number)
-        content = await run_in_threadpool(reader.read, source_of, name, number) or b""
-        return await run_in_threadpool(_send_file, f"{name}-{number}{ZIP_ENDING}", version.source_file, content)
+        file = version.source_file
+
+        def send(request: Request) -> Response:
+            content = reader.read(source_of, name, number)
+            if content is None:
+                raise NotFound(f"{name} has no version {number}")
+            return _send_file(f"{name}-{number}{ZIP_ENDING}", file, content)
+
+        return await queue_endpoint(send, slow=True)(request)  # like long answers, which take memory
 
     async def _authorize(self, request: Request) -> tuple[HostingConfig, RegisteredBot]:
         """Return the bot of a request that has the bot's token, or the operator's. Raise `NotFound` if there is no such

@@ -18,6 +18,7 @@ from arena.store.bot_versions import (
     choose_games,
     end_check,
     find_passed_version,
+    has_versions,
     hosted_bots,
     is_paused,
     latest_versions,
@@ -66,6 +67,7 @@ def active(store: Store) -> int | None:
 
 
 def test_the_newest_version_that_passed_plays_and_a_failed_one_replaces_nothing(store: Store) -> None:
+    assert not store.read(has_versions, "ann")
     one, two = add(store, "1"), add(store, "2")
     assert (one.number, two.number, one.state) == (1, 2, "waiting")
     assert [(waiting.key, waiting.version) for waiting in store.read(unchecked_versions)] == [
@@ -73,6 +75,7 @@ def test_the_newest_version_that_passed_plays_and_a_failed_one_replaces_nothing(
         ("ann", two.id),
     ]
     assert (active(store), store.read(hosted_bots)) == (None, [])
+    assert store.read(has_versions, "ANN")
     check(store, one)
     check(store, two, passed=False)
     assert active(store) == 1
