@@ -195,6 +195,8 @@ def get_game(
 
 _add_command("submit", PLAYERS, "Hand a program in, for the arena to check and run.")
 _add_command("hosted", PLAYERS, "Show and change how your hosted bot runs: pause, version, games, a match now.")
+_add_command("logs", PLAYERS, "Show what the program of a hosted bot wrote in its matches.")
+_add_command("kept", PLAYERS, "Fetch the files that a hosted bot keeps between its matches.")
 _add_command("mcp", PLAYERS, "Let a language model play, by the Model Context Protocol.")
 _add_command("tune", DEVELOPERS, "Evolve the weights of an evaluation.")
 _add_command("trial", DEVELOPERS, "Compare two sets of weights by matches.")

@@ -12,9 +12,11 @@ from arena.store.upgrade import MIGRATIONS_FOLDER
 
 FIRST, LATER = SCHEMA_REVISIONS[-1], "9999"
 _UNDO_PLANS = ("DROP TABLE planned_tournaments", "DROP TABLE entrants", "DROP TABLE bot_activations")
-BEFORE_PLANS = (*_UNDO_PLANS, "UPDATE alembic_version SET version_num = '0004'")
+_UNDO_LOGS = ("DROP TABLE bot_states", "DROP TABLE bot_logs")
+BEFORE_PLANS = (*_UNDO_LOGS, *_UNDO_PLANS, "UPDATE alembic_version SET version_num = '0004'")
 """The statements that take what the revision with planned tournaments added from a new database."""
 TO_FIRST_SCHEMA = (
+    *_UNDO_LOGS,
     *_UNDO_PLANS,
     *("DROP TABLE paused_bots", "DROP TABLE bot_versions", "DROP TABLE games"),
     f"UPDATE alembic_version SET version_num = '{SCHEMA_REVISIONS[0]}'",

@@ -7,11 +7,13 @@ import json
 import re
 import sqlite3
 import sys
+import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
@@ -19,8 +21,10 @@ from admin_client import AdminClient
 from arena.commands.hosted_entrants import HostedOptions, HostedSource
 from arena.commands.serve import host_timeouts
 from arena.commands.settings import ServerSettings
+from arena.hosting.kept_files import pack_kept_files
 from arena.hosting.limits import SubmissionLimits
 from arena.hosting.submission import read_submission
+from arena.operator.bot_files import ReadState, StatePart, StoreMatchLog, StoreState
 from arena.operator.client import connect_to_folder
 from arena.operator.hosting import (
     CheckVersion,
@@ -35,6 +39,7 @@ from arena.operator.hosting import (
     RunBot,
     SubmissionPart,
 )
+from arena.runner.hand_in import upload_file
 from arena.runs.remote import LocalServer
 from arena.store.entrants import tournaments_of_bot
 from arena.store.store import Reader, Store
@@ -45,6 +50,7 @@ from hosted_runner import RECORD, joined
 from in_process import call_beside, hosting
 from players import player
 from processes import RunningArena, run_command
+from protocol.match_logs import MatchLog, ProgramFault
 from web_client import Answer, answer
 
 MINE = """from bots import Bot, run
@@ -264,6 +270,87 @@ async def test_only_the_owner_and_the_operator_read_reports_and_hand_programs_in
             tries += 1
             assert tries < 30
         assert (await get(url, own)).status == 200, "the right one always works"
+
+
+FAULT = ProgramFault(ply=3, what="ended with exit code 1; it is restarted", last_lines="KeyError: 3")
+
+
+async def test_the_owner_and_the_operator_read_and_search_the_logs_of_matches(tmp_path: Path, program: Path) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+
+        async def logs(*words: str) -> Done:
+            return await call_beside("arena-bot", "logs", "mine", "--server", arena.url, *words)
+
+        assert "mine: its program has written nothing" in (await logs()).err
+        stranger = await call_beside("arena-bot", "logs", "stranger", "--server", arena.url)
+        assert stranger.err == f"arena-bot: no token of stranger at {arena.url} is saved here: give it with --token\n"
+        async with connect_to_folder(arena.data) as runner:
+            for log in (
+                MatchLog(match="m-1", text="opening\nKeyError: 3\x1b[2J\n[note]\n", faults=(FAULT,)),
+                MatchLog(match="m-2", text="Opening 2"),
+                MatchLog(match="m-3", text="endgame"),
+            ):
+                upload = await upload_file(runner.ask, zlib.compress(msgspec.json.encode(log)))
+                await runner.ask(StoreMatchLog(bot="mine", number=1, upload=upload), object)
+        listed = (await logs()).out
+        assert re.sub(r"  20\S+", "", listed).splitlines() == [
+            "m-3  version 1",
+            "m-2  version 1",
+            "m-1  version 1",
+            "  at ply 3 its program ended with exit code 1; it is restarted",
+        ]
+        assert [line for line in (await logs("--search", "opening")).out.splitlines() if "|" in line] == [
+            "  | Opening 2",
+            "  | opening",
+        ]
+        assert "no log contains 'nothing'" in (await logs("--search", "nothing")).err
+        assert (await logs("--match", "m-1")).out.splitlines() == [
+            "mine: match m-1, version 1",
+            "opening",
+            "KeyError: 3\\x1b[2J",
+            "[note]",
+        ]
+        assert (await submit(arena, "--name", "mine", "--status")).out.splitlines()[-1] == (
+            f"its program failed in match m-1: {FAULT}"
+        )
+        assert "there is no log of mine in match 'm-9'" in (await logs("--match", "m-9")).err
+        url = f"{await arena.page()}/api/v1/bots/mine/logs"
+        operator = json.loads((arena.data / "operator.json").read_text())["token"]
+        assert json.loads((await get(f"{url}/m-1", operator)).body)["faults"][0]["ply"] == 3
+        for path in (url, f"{url}/m-1"):
+            assert (await get(path, None)).status == 401
+            assert (await get(path, "x" * 40)).status == 401
+
+
+async def test_the_owner_fetches_the_files_that_a_version_keeps(tmp_path: Path) -> None:
+    folder, out = tmp_path / "keeping", tmp_path / "out"
+    folder.mkdir()
+    (folder / "bot.toml").write_text('games = ["nim"]\nlanguage = "python"\nkeep = ["opinions.json"]\n')
+    (folder / "mine.py").write_text(MINE)
+    large = b"{}" * 300_000
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(folder), "--name", "mine")
+
+        async def kept(*words: str) -> Done:
+            return await call_beside("arena-bot", "kept", "mine", "--server", arena.url, *words)
+
+        assert "no version of mine has passed" in (await kept()).err
+        assert "mine: version 1 keeps no files" in (await kept("--version", "1")).err
+        async with joined(arena) as runner:
+            await runner.report(await runner.next(CheckVersion), passed=True, report="")
+            state = pack_kept_files({"opinions.json": large, "secret": b""})
+            await runner.ask(StoreState(bot="mine", number=1, upload=await upload_file(runner.ask, state)))
+            read = await runner.ask(ReadState(bot="mine", number=1, offset=500), StatePart)
+            assert read.data == state[500 : 500 + 32 * 1024]
+        done = await kept("--to", str(out))
+        assert done.out == "opinions.json  600000 bytes\n", done.err
+        assert (out / "opinions.json").read_bytes() == large
+        url = f"{await arena.page()}/api/v1/bots/mine/kept"
+        assert (await get(url, None)).status == 401
+        own = find_or_make_token(arena.url, "mine", default_path())
+        assert (await get(f"{url}?version=7", own)).status == 404
+        assert (await get(f"{url}?version=x", own)).status == 400
 
 
 REFUSALS = (

@@ -484,7 +484,8 @@ async def _run_maintenance(
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(background_task(disk_space.run_checks(arena.warnings, folders)))
         on_clock = partial(arena.warnings.update, "the clock of the database")
-        await stack.enter_async_context(background_task(run_retention(arena.store, retention_of(settings), on_clock)))
+        cleaning = run_retention(arena.store, retention_of(settings), on_clock, settings.keep_bot_logs)
+        await stack.enter_async_context(background_task(cleaning))
         if settings.backup_to is not None and file is not None:
             schedule = BackupSchedule(Path(settings.backup_to), settings.backup_every, settings.backup_keep)
             await stack.enter_async_context(background_task(run_backups(file, schedule, arena.warnings)))

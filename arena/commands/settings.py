@@ -275,6 +275,7 @@ class ServerSettings:
     runner_slots: Annotated[
         int, Setting("Hosted bots that each of these runners runs.", "a number from 1 to 256", minimum=1, maximum=256)
     ] = 8
+    keep_bot_logs: Annotated[int, _days("Remove logs of hosted bots after this many days; 0: never.")] = 14
     runner_sandbox: Annotated[
         str, _choice("bwrap: run hosted bots in boxes; none: with this user's rights.", "bwrap", "none")
     ] = "bwrap"
@@ -357,6 +358,7 @@ SETTING_GROUPS = {
         "max_versions_per_day",
         "max_versions_kept",
         "program_storage",
+        "keep_bot_logs",
     ),
     "Limits": ("max_connections", "max_matches", "match_memory", "max_match_size", "stored_per_day"),
     "Limits per address": (

@@ -8,7 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from arena.hosting.kept_files import check_kept_names
 from arena.hosting.languages import ending_of, language_of, recipe_of
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
@@ -32,6 +34,8 @@ class _Declaration(Struct, forbid_unknown_fields=True):
     file: str | None = None
     command: list[str] | None = None
     build: list[str] | None = None
+    keep: list[str] = []
+    keep_over_versions: bool = False
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
@@ -42,6 +46,10 @@ class Manifest(Struct, frozen=True, kw_only=True):
     build: tuple[str, ...] = ()
     language: str = ""
     """The language; empty if the manifest only has commands."""
+    keep: tuple[str, ...] = ()
+    """The names of the files that the program keeps between matches."""
+    keep_over_versions: bool = False
+    """True if a version finds the files that the version before has kept."""
 
 
 def read_manifest(files: Mapping[str, bytes], games: Collection[str]) -> Manifest:
@@ -80,11 +88,22 @@ def _resolve(declaration: _Declaration, files: Mapping[str, bytes], games: Colle
     for field, words in (("command", declaration.command), ("build", declaration.build)):
         if words is not None:
             _check_words(field, words)
+    check_kept_names(declaration.keep)
+    if declaration.keep_over_versions and not declaration.keep:
+        raise UsageFault('keep_over_versions needs files to keep, as in keep = ["opinions.json"]')
+    return replace(
+        _resolve_commands(declaration, chosen, files),
+        keep=tuple(dict.fromkeys(declaration.keep)),
+        keep_over_versions=declaration.keep_over_versions,
+    )
+
+
+def _resolve_commands(declaration: _Declaration, games: tuple[str, ...], files: Mapping[str, bytes]) -> Manifest:
     if declaration.language is not None:
         ending_of(declaration.language)  # refuses an unknown one
     if declaration.command is not None:
         return Manifest(
-            games=chosen,
+            games=games,
             command=tuple(declaration.command),
             build=tuple(declaration.build or ()),
             language=declaration.language or "",
@@ -96,7 +115,7 @@ def _resolve(declaration: _Declaration, files: Mapping[str, bytes], games: Colle
     build, command = recipe_of(language, file, files[file].decode(errors="replace"))
     if declaration.build is not None:
         build = tuple(declaration.build)
-    return Manifest(games=chosen, command=command, build=build, language=language)
+    return Manifest(games=games, command=command, build=build, language=language)
 
 
 def _check_words(field: str, words: Sequence[str]) -> None:

@@ -2,8 +2,8 @@
 
 `arena serve` registers the handlers and starts the tasks; arena/commands sends the requests.
 
-- Requests: status.py, administration.py, names.py, draining.py, hosting.py for hosted bots, and tournaments.py for
-  those that the server plays itself.
+- Requests: status.py, administration.py, names.py, draining.py, hosting.py and bot_files.py for hosted bots, and
+  tournaments.py for those that the server plays itself.
 - Maintenance: thinning.py and archiving.py for old records, also those in files; disk_space.py, backups.py.
 - planned_tournaments.py plays tournaments of hosted bots at their times.
 - metrics.py has what is counted and measured, prometheus.py how Prometheus reads it.

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from arena.operator.requests import OperationHandler, Request, SendEvent
 from arena.store.async_store import AsyncStore
+from arena.store.bot_logs import remove_old_logs
 from arena.store.retention_clock import check_clock
 from arena.store.thinning import Count, RemovalTotals, Retention, find_removable, remove_records
 from protocol.errors import ArenaFault
@@ -60,11 +61,15 @@ async def remove_in_batches(store: AsyncStore, remove: Callable[..., RemovalTota
 
 
 async def run_retention(
-    store: AsyncStore, retention: Retention, on_clock: Callable[[str | None], None] = lambda text: None
+    store: AsyncStore,
+    retention: Retention,
+    on_clock: Callable[[str | None], None] = lambda text: None,
+    log_days: int = 0,
 ) -> None:
-    """Remove old records every hour, without end.
+    """Remove old records every hour, without end; and logs of hosted bots that are older than `log_days`, unless that
+    is 0.
 
-    If the database's clock is not steady, no record is removed because of its age, and `on_clock` receives the reason.
+    If the database's clock is not steady, nothing is removed because of its age, and `on_clock` receives the reason.
     If it is steady, `on_clock` receives None.
     """
     while True:
@@ -72,6 +77,8 @@ async def run_retention(
             unsteady = await store.write(check_clock)
             on_clock(unsteady)
             removed = await remove_old_records(store, retention, clock_steady=unsteady is None)
+            if unsteady is None:
+                await store.write(remove_old_logs, log_days)
         except ArenaFault as fault:
             log.warning("records of old matches can't be removed: %s", fault)
         except Exception:

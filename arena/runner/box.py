@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,11 +18,23 @@ from arena.runner.box_watch import BoxLimits
 from arena.runs.sandbox import closed_box_command
 from machine.subprocesses import limit_niceness
 from protocol import bot_launch
+from protocol.match_logs import STATE_MARK
 
 PROGRAM_FOLDER, BUILD_FOLDER = "/bot", "/build"
 """The folder of the program in a box, read-only; and the one in which it is built, which is lost with the box."""
 MAX_PROCESSES = 128
 """Maximum number of processes and threads of a program. A Java program has about 30."""
+STATE_TAR, STATE_FOLDER = "/kept.tar", "/keep"
+"""The tar in a box with the files that the program has kept, and the folder in which it finds and leaves them."""
+_KEEP_SCRIPT = """tar -xf "$0" -C "$KEEP" 2>/dev/null
+"$@"
+code=$?
+[ $code = 0 ] || exit $code
+printf %s {mark}
+tar -cf - -C "$KEEP" {names} 2>/dev/null
+exit 0"""
+"""The form of the script of `keep_script`. Unless the program fails, what it has left of the files follows its output,
+as a tar. A file that is not there is left out."""
 NICENESS = 5
 """The nice value of programs, which lets the arena and the runner come first."""
 _CAPABILITIES = {"CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_PTRACE": 19}
@@ -36,6 +49,20 @@ _BUILD_SCRIPT = 'cp -R "$0"/. "$1" && cd "$1" && shift && "$@" >&2 && exec tar -
 and the words of the command."""
 
 
+class KeptFiles(Struct, frozen=True, kw_only=True):
+    """The files that a program keeps between matches: their names, and the tar in which it finds them."""
+
+    names: tuple[str, ...]
+    tar: Path
+
+
+def keep_script(names: Sequence[str]) -> str:
+    """Return the shell script that runs a program which keeps files with these names in the folder `$KEEP`. Its
+    arguments are the tar with the files, and the words of the command.
+    """
+    return _KEEP_SCRIPT.format(mark=shlex.quote(STATE_MARK.decode()), names=shlex.join(names))
+
+
 class Boxes(Struct, frozen=True, kw_only=True):
     """The settings of this machine's boxes: the memory of each process, and the users that programs run as.
 
@@ -48,14 +75,24 @@ class Boxes(Struct, frozen=True, kw_only=True):
     """Maximum number of processes of one program that run at a time, each in its own box."""
 
     def program_command(
-        self, folder: Path, command: Sequence[str], place: int, seed: str | None = None
+        self,
+        folder: Path,
+        command: Sequence[str],
+        place: int,
+        kept: KeptFiles | None = None,
+        seed: str | None = None,
     ) -> tuple[str, ...]:
         """Return the command that runs a program of `folder` in a box, as the user at this place. `seed` is the one of
-        the program's own randomness, if any.
+        the program's own randomness, if any. A program that keeps no files finds an empty folder for them.
         """
         seeded = {} if seed is None else {bot_launch.SEED_VARIABLE: seed}
-        box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER, variables=seeded)
-        return (*box, *self._first_process(place, is_build=False), *_with_python(command))
+        first = self._first_process(place, is_build=False)
+        if kept is None:
+            box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER, variables={**seeded, "KEEP": "/tmp"})  # noqa: S108
+            return (*box, *first, *_with_python(command))
+        shown, variables = {PROGRAM_FOLDER: folder, STATE_TAR: kept.tar}, {**seeded, "KEEP": STATE_FOLDER}
+        box = self._box(shown, PROGRAM_FOLDER, scratch=(STATE_FOLDER,), variables=variables)
+        return (*box, *first, "sh", "-c", keep_script(kept.names), STATE_TAR, *_with_python(command))
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
         """Return the command that builds a program of `folder` in a box, and writes the built folder as a tar."""

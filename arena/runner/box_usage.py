@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-SCRATCH_FOLDERS = ("/tmp", "/dev/shm", "/build")  # noqa: S108 - inside the box
+SCRATCH_FOLDERS = ("/tmp", "/dev/shm", "/build", "/keep")  # noqa: S108 - inside the box
 """The folders in memory to which a program can write, if they are there."""
 FIRST_PROCESS = 1
 """The number of the first process in a box."""

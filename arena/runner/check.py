@@ -7,15 +7,18 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from arena.operator.hosting import MAX_RECORDS_BYTES, CheckVersion
 from arena.processes.bot_commands import parse_reference_spec, reference_command
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
 from arena.runner.hosted_bot import client_command
+from arena.runner.kept_state import kept_files_of
 from arena.runner.unpack import BuildFailed
 from arena.runner.version_cache import BuiltProgram, DiskFull, VersionCache
 from arena.runs.contestants import Contestant
@@ -27,6 +30,7 @@ from machine.arguments import read_clock
 from protocol.display import escape_unprintable
 from protocol.errors import Fault
 from protocol.games import load_game
+from protocol.match_logs import LOG_ENDING, OPEN_LOG_ENDING, MatchLog, ProgramFault
 from protocol.names import fold_name
 from protocol.reasons import DISCONNECTED, FAILED, FORFEITS, ILLEGAL, NO_SHOW, TIMEOUT
 
@@ -40,6 +44,10 @@ MATCH_TIMEOUT_S = 600.0
 """Seconds that the match of a check may take."""
 MAX_OUTPUT_LINES = 20
 """Maximum lines of a program's output at the end of a report."""
+MAX_REPORTED_FAULTS = 3
+"""Maximum number of faults of a program that passed which its report lists."""
+_LOGS_FOLDER = "logs"
+"""The folder of the log of the match, in the folder of a check."""
 _ADVICE = {
     TIMEOUT: f"its clock of {CHECK_CLOCK} ran out: answer within the `clock` of a turn, and flush each line",
     ILLEGAL: "it made moves that the rules do not allow, too often: answer with a move of `legal`",
@@ -108,7 +116,11 @@ async def _play(
     on_record: Callable[[str, bytes], None],
 ) -> CheckOutcome:
     opponent = OPPONENT if fold_name(check.bot) != OPPONENT else f"{OPPONENT}-2"
-    command = client_command(boxes.program_command(program.folder, program.manifest.command, place))
+    folder = Path(tempfile.mkdtemp(prefix="arena-check-"))
+    kept = kept_files_of(program.manifest, folder / _LOGS_FOLDER)
+    program_command = boxes.program_command(program.folder, program.manifest.command, place, kept)
+    options = ["--match-logs", str(folder / _LOGS_FOLDER), *(["--keep-state"] if kept else [])]
+    command = client_command(program_command, *options)
     rival = reference_command(parse_reference_spec(f"{opponent}={OPPONENT}"))
     rules = load_game(game)
     names = [Contestant(check.bot, command, reference=True), Contestant(opponent, rival, reference=True)]
@@ -124,7 +136,6 @@ async def _play(
         clock=read_clock(CHECK_CLOCK),
         rated=False,
     )
-    folder = Path(tempfile.mkdtemp(prefix="arena-check-"))
     try:
         job = MatchJob(
             key="check",
@@ -146,12 +157,22 @@ async def _play(
         if not isinstance(played, MatchReport):
             return CheckOutcome(False, f"{game}: no match could be played: {played.fault}")
         on_record(game, await asyncio.to_thread(played.closed.pack_record))
-        return _judge(check.bot, game, played, _last_lines(folder / f"{check.bot}.log", check.bot))
+        log = _read_log(folder / _LOGS_FOLDER)
+        output = _last_lines(folder / f"{check.bot}.log", check.bot) if log is None else log.text
+        return _judge(check.bot, game, played, output, () if log is None else log.faults)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _judge(bot: str, game: str, report: MatchReport, output: str) -> CheckOutcome:
+def _read_log(folder: Path) -> MatchLog | None:
+    """Return the log that the client has left of the match; None if the program wrote nothing and did not fail."""
+    for ending in (LOG_ENDING, OPEN_LOG_ENDING):
+        for file in folder.glob(f"*{ending}"):
+            return msgspec.json.decode(file.read_bytes(), type=MatchLog)
+    return None
+
+
+def _judge(bot: str, game: str, report: MatchReport, output: str, faults: Sequence[ProgramFault] = ()) -> CheckOutcome:
     """Return whether a bot played a match to its end, and the lines of the report about it."""
     result = report.result
     number = next(number for number, seat in enumerate(result.seats) if seat.bot == bot)
@@ -160,13 +181,21 @@ def _judge(bot: str, game: str, report: MatchReport, output: str) -> CheckOutcom
     is_shared = [one.rank for one in result.seats].count(seat.rank) > 1
     what = "lost" if seat.rank > 1 else "drew" if is_shared else "won"
     if passed:
-        return CheckOutcome(True, f"{game}: ok, {what} against {OPPONENT} in {result.plies} plies")
+        lines = [f"{game}: ok, {what} against {OPPONENT} in {result.plies} plies"]
+        for fault in faults[:MAX_REPORTED_FAULTS]:
+            lines += [f"  but {fault}", *(f"  | {line}" for line in fault.last_lines.splitlines())]
+        if len(faults) > MAX_REPORTED_FAULTS:
+            lines.append(f"  and {len(faults) - MAX_REPORTED_FAULTS} more times")
+        return CheckOutcome(True, _printable("\n".join(lines)))
     lines = [f"{game}: failed after {result.plies} plies: {_ADVICE.get(seat.reason, seat.reason)}"]
     if number in report.failures:
         lines.append(f"  {report.failures[number]}")
     lines += [f"  {incident.text}" for name, incident in report.incidents if name == bot]
     if output:
-        lines += ["  the last lines of its output:", *(f"  | {line}" for line in output.splitlines())]
+        lines += [
+            "  the last lines of its output:",
+            *(f"  | {line}" for line in output.splitlines()[-MAX_OUTPUT_LINES:]),
+        ]
     return CheckOutcome(False, _printable("\n".join(lines)))
 
 

@@ -13,6 +13,8 @@ from arena.operator.hosting import RunBot, version_label
 from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotProcess, Crash
 from arena.runner.box import Boxes
+from arena.runner.hand_in import folder_of_version
+from arena.runner.kept_state import kept_files_of
 from arena.runner.version_cache import BuiltProgram
 from machine.event_loop import run_until_first
 from protocol import bot_launch
@@ -40,11 +42,14 @@ async def run_hosted_bot(
     are over. If this is cancelled, it leaves them.
     """
     games = run.games or program.manifest.games
+    folder = folder_of_version(logs.parent, run.bot, run.number)
+    kept = kept_files_of(program.manifest, folder)
     for game in itertools.cycle(games):
         options = ["--game", game, "--version", version_label(run.number), "--finish-on-sigterm"]
+        options += ["--match-logs", str(folder), *(["--keep-state"] if kept else [])]
         if len(games) > 1:
             options += ["--matches", str(MATCHES_PER_GAME)]
-        command = client_command(boxes.program_command(program.folder, program.manifest.command, place), *options)
+        command = client_command(boxes.program_command(program.folder, program.manifest.command, place, kept), *options)
         crash = await _run_client(run, command, url, logs, finish)
         if crash.code:
             return crash.why

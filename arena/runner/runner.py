@@ -29,7 +29,9 @@ from arena.operator.hosting import (
 )
 from arena.runner.box import Boxes
 from arena.runner.check import CheckRecords, check_version
+from arena.runner.hand_in import HAND_IN_INTERVAL_S, hand_in_logs
 from arena.runner.hosted_bot import run_hosted_bot
+from arena.runner.kept_state import KeptStates
 from arena.runner.load import report_load
 from arena.runner.version_cache import DiskFull, VersionCache, is_disk_full
 from machine.backoff import Backoff
@@ -89,7 +91,9 @@ async def _serve(
 ) -> AsyncIterator[RunnerSession]:
     session = RunnerSession(connection, slots, boxes, folder, client_url)
     try:
-        yield session
+        async with background_task(session.keep_handing_in()):
+            yield session
+        await session.hand_in()
     finally:
         await session.close()
 
@@ -101,7 +105,10 @@ class RunnerSession:
         self._connection = connection
         self._boxes = boxes
         self._client_url = client_url
+        self._folder = folder
         self._logs = folder / "logs"
+        self._states = KeptStates(folder, connection.ask)
+        self._handing_in = asyncio.Lock()
         self._versions = VersionCache(folder / "versions", boxes, self._read_version)
         self._runner = 0
         self._has_joined = asyncio.Event()
@@ -161,6 +168,23 @@ class RunnerSession:
         elif isinstance(event, CheckVersion):
             self._start(self._check(event))
 
+    async def hand_in(self) -> None:
+        """Hand in the logs and files that clients have left. Raise `NoServerAnswer` if the connection has ended."""
+        async with self._handing_in:
+            await hand_in_logs(self._folder, self._connection.ask)
+            await self._states.hand_in()
+
+    async def keep_handing_in(self) -> None:
+        """Hand in what clients leave, again and again, until cancelled or until the connection has ended."""
+        while True:
+            try:
+                await self.hand_in()
+            except (NoServer, NoServerAnswer):
+                return
+            except Exception:  # without this task, nothing would be handed in again
+                log.exception("logs and files of bots wait")
+            await asyncio.sleep(HAND_IN_INTERVAL_S)
+
     async def close(self) -> None:
         """End all bots and checks."""
         for task in self._tasks:
@@ -189,6 +213,7 @@ class RunnerSession:
             with self._versions.using(run.digest):
                 log.info("runs %s, version %d", run.bot, run.number)
                 program = await self._versions.get(run.digest, place)
+                await self._states.fetch(run, program.manifest)
                 why = await run_hosted_bot(run, program, self._boxes, place, self._client_url, self._logs, finish)
         except DiskFull as fault:
             why, runner_failed = str(fault), True
@@ -202,6 +227,7 @@ class RunnerSession:
         log.info("%s ended: %s", run.bot, why)
         told = ReportBotEnded(runner=self._runner, bot=run.bot, why=why, runner_failed=runner_failed)
         with contextlib.suppress(Fault):
+            await self.hand_in()  # before another runner starts it with the files that it has kept
             await self._connection.ask(told, object)
 
     async def _check(self, check: CheckVersion) -> None:

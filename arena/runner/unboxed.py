@@ -8,11 +8,19 @@ from pathlib import Path
 
 from arena.hosting.languages import PYTHON
 from arena.processes.launch_spec import MIB, ResourceLimits
-from arena.runner.box import Boxes
+from arena.runner.box import Boxes, KeptFiles, keep_script
 from protocol import bot_launch
 
 _RUN_SCRIPT = 'cd "$0" && exec "$@"'
 """The shell script that runs a program in its folder. Its arguments are the folder and the words of the command."""
+_KEEP_PREAMBLE = """KEEP=$(mktemp -d "${0%/*}/keep.XXXXXX") || exit
+export KEEP
+trap 'rm -rf "$KEEP"' EXIT
+cd "$1" || exit
+shift
+"""
+"""The beginning of the shell script that runs a program which keeps files. Its arguments are the tar with the files,
+the folder of the program, and the words of the command."""
 _BUILD_SCRIPT = (
     'made=$(mktemp -d) && trap \'rm -rf "$made"\' EXIT && cp -R "$0"/. "$made" && cd "$made" && "$@" >&2 && tar -cf - .'
 )
@@ -27,19 +35,18 @@ class Unboxed(Boxes, frozen=True, kw_only=True):
     """
 
     def program_command(
-        self, folder: Path, command: Sequence[str], place: int, seed: str | None = None
+        self,
+        folder: Path,
+        command: Sequence[str],
+        place: int,
+        kept: KeptFiles | None = None,
+        seed: str | None = None,
     ) -> tuple[str, ...]:
         seeded = () if seed is None else (f"{bot_launch.SEED_VARIABLE}={seed}",)
-        return (
-            *self._environment(),
-            *seeded,
-            "sh",
-            "-c",
-            _RUN_SCRIPT,
-            str(folder),
-            *self._prlimit(),
-            *_with_python(command),
-        )
+        words: tuple[str, ...] = ("sh", "-c", _RUN_SCRIPT, str(folder))
+        if kept is not None:
+            words = ("sh", "-c", _KEEP_PREAMBLE + keep_script(kept.names), str(kept.tar.absolute()), str(folder))
+        return (*self._environment(), *seeded, *words, *self._prlimit(), *_with_python(command))
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
         return (*self._environment(), "sh", "-c", _BUILD_SCRIPT, str(folder), *self._prlimit(), *_with_python(command))

@@ -10,7 +10,8 @@ and changes are functions of a connection, which a `Store` runs in transactions.
   loop, with one thread that writes, and notes in health.py whether that works. after_commit.py runs statements after a
   transaction. data_folder.py locks the data folder. backup.py copies a database in use.
 - Games: games.py has the games that the operator brought, with their sources.
-- Bots: registry.py and tokens.py have the registered bots. incident.py is a failure of a bot. actions.py is the
+- Bots: registry.py and tokens.py have the registered bots. bot_versions.py has the programs of those that are hosted,
+  bot_logs.py what these wrote, and bot_states.py what they keep. incident.py is a failure of a bot. actions.py is the
   operator's audit log.
 - Results: finish.py stores matches, with the outcome in stored_match.py; result_queries.py reads them. match_log.py has
   a log entry for each match. match_luck.py stores luck, in the form of luck_value.py. pool_payoffs.py has payoffs.

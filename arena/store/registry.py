@@ -93,8 +93,13 @@ _DELETE_OLD_INCIDENTS = f"""DELETE FROM incidents WHERE bot = :bot AND id NOT IN
     SELECT id FROM incidents WHERE bot = :bot ORDER BY id DESC LIMIT {MAX_INCIDENTS}
 )"""
 _DELETE_INCIDENTS = "DELETE FROM incidents WHERE bot = :bot"
-_DELETE_BOT_VERSIONS = "DELETE FROM bot_versions WHERE bot = :bot"
-_DELETE_PAUSE = "DELETE FROM paused_bots WHERE bot = :bot"
+_DELETE_PROGRAMS = (
+    "DELETE FROM bot_versions WHERE bot = :bot",
+    "DELETE FROM bot_logs WHERE bot = :bot",
+    "DELETE FROM bot_states WHERE bot = :bot",
+    "DELETE FROM paused_bots WHERE bot = :bot",
+)
+"""The statements that delete the programs of a hosted bot, what they wrote and kept, and its pause."""
 _DELETE_FAILURES = """DELETE FROM failures WHERE EXISTS (
     SELECT 1 FROM seats WHERE seats.match = failures.match AND seats.seat = failures.seat AND seats.bot = :bot
 )"""
@@ -165,10 +170,9 @@ def register_bot(
     if registered is None:
         raise NameInUse(f"a bot is called {name} already")
     # Incidents and programs of an earlier bot with this name do not belong to the new one.
-    execute(connection, _DELETE_INCIDENTS, {"bot": registered})
-    execute(connection, _DELETE_BOT_VERSIONS, {"bot": registered})
+    for statement in (_DELETE_INCIDENTS, *_DELETE_PROGRAMS):
+        execute(connection, statement, {"bot": registered})
     delete_activations(connection, registered)
-    execute(connection, _DELETE_PAUSE, {"bot": registered})
 
 
 def register_newcomer(
@@ -311,12 +315,10 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     }
     _update_bots(connection, [name], **values, seen=None, renamed=utc_now())
     rename_in_actions(connection, name, placeholder)
-    execute(connection, _DELETE_INCIDENTS, {"bot": number})
-    execute(connection, _DELETE_FAILURES, {"bot": number})
-    execute(connection, _DELETE_BOT_VERSIONS, {"bot": number})
+    for statement in (_DELETE_INCIDENTS, _DELETE_FAILURES, *_DELETE_PROGRAMS):
+        execute(connection, statement, {"bot": number})
     if number is not None:
         delete_activations(connection, number)
-    execute(connection, _DELETE_PAUSE, {"bot": number})
     return placeholder
 
 

@@ -30,7 +30,7 @@ APPLICATION_ID = 0x626F7461
 """The application id ("bota") in the header of an arena's SQLite file."""
 SCHEMA_MARK = "Bot Arena"
 """The comment that marks the schemas of an arena on PostgreSQL."""
-SCHEMA_REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+SCHEMA_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """The revisions of the schema, oldest first. Each but the first has a migration that leads to it."""
 
 metadata = MetaData()
@@ -366,6 +366,32 @@ bot_versions = Table(
     UniqueConstraint("bot", "digest", name="one_version_a_digest"),
     Index("bot_versions_by_digest", "digest"),
     Index("bot_versions_by_state", "state"),
+)
+
+bot_logs = Table(
+    "bot_logs",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="the order in which they came"),
+    Column("bot", ForeignKey("bots.id"), nullable=False),
+    Column("number", Integer, nullable=False, comment="of the version of the bot"),
+    Column("match", _short_text(40), nullable=False, comment="its id; it may be in progress or void"),
+    Column("written", _short_text(32), nullable=False),
+    Column("faults", Integer, nullable=False, comment="the number of faults of the program"),
+    Column("size", Integer, nullable=False, comment="of the content, bytes"),
+    Column("content", LargeBinary, nullable=False, comment="what the program wrote, and its faults: JSON, zlib"),
+    Index("bot_logs_by_match", "bot", "match"),
+    Index("bot_logs_by_time", "written"),
+)
+
+bot_states = Table(
+    "bot_states",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("bot", ForeignKey("bots.id"), nullable=False),
+    Column("number", Integer, nullable=False, comment="of the version; 0 for all that carry their files over"),
+    Column("written", _short_text(32), nullable=False),
+    Column("content", LargeBinary, nullable=False, comment="the files that the program keeps, tar"),
+    UniqueConstraint("bot", "number", name="one_state_a_version"),
 )
 
 paused_bots = Table(

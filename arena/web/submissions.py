@@ -46,6 +46,7 @@ from arena.operator.hosting import (
     UploadPart,
 )
 from arena.operator.status import ServerStatus, StatusRequest
+from arena.store.bot_logs import fault_notes
 from arena.store.bot_versions import (
     WAITING,
     BotVersion,
@@ -62,9 +63,11 @@ from arena.store.registry import RegisteredBot, find_registered_bot
 from arena.store.tokens import hash_token
 from arena.web.answers import Pieces, StreamedAnswer, queue_endpoint, visitor_of
 from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
+from arena.web.bot_logs import log_routes
 from arena.web.errors import NotFound
 from arena.web.hosted_sources import read_only_file
 from arena.web.hosting_config import HostingConfig
+from arena.web.kept_files import kept_routes
 from arena.web.offline import grades_of, offline_page_in_pieces
 from arena.web.rendering import site_of
 from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
@@ -163,6 +166,8 @@ class Submissions:
             Route(f"{PATH}/{{number:int}}/matches/{{game}}", self._send_replay, methods=["GET"]),
             Route(HOSTING_PATH, self._change, methods=["POST"]),
             Route(MATCHES_PATH, self._request_match, methods=["POST"]),
+            *log_routes(self._authorize),
+            *kept_routes(self._authorize),
         ]
 
     async def _submit(self, request: Request) -> Response:
@@ -261,7 +266,8 @@ class Submissions:
         reader = site_of(request).reader
         versions = await run_in_threadpool(reader.read, list_versions, bot)
         active = max((version for version in versions if version.active_since), key=_activity, default=None)
-        answers = [_answer_of(version, is_active=version is active) for version in versions]
+        notes = await run_in_threadpool(reader.read, fault_notes, bot)
+        answers = [_answer_of(version, notes.get(version.number), is_active=version is active) for version in versions]
         if any(version.state == WAITING for version in versions):
             queue = await run_in_threadpool(reader.read, unchecked_versions)
             runners = await self._runners.get(hosting)
@@ -455,7 +461,8 @@ def _activity(version: BotVersion) -> tuple[str, int]:
     return version.active_since or "", version.id
 
 
-def _answer_of(version: BotVersion, *, is_active: bool) -> VersionAnswer:
+def _answer_of(version: BotVersion, note: str | None, *, is_active: bool) -> VersionAnswer:
+    """Return a version for its owner. The report ends with the `note` on its matches."""
     return VersionAnswer(
         number=version.number,
         state=version.state,
@@ -467,7 +474,7 @@ def _answer_of(version: BotVersion, *, is_active: bool) -> VersionAnswer:
         language=msgspec.json.decode(version.manifest)["language"],
         file=version.source_file,
         published=version.published,
-        report=version.report,
+        report="\n".join(filter(None, (version.report, note))),
         matches=version.declared_games if version.has_records else (),
     )
 

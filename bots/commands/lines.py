@@ -37,6 +37,7 @@ def main() -> None:
         raise SystemExit("give one file: python -m bots.commands.lines FILE.py")
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what the bot prints is no move
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is in the log though the bot is killed
     path = Path(sys.argv[1])
     try:
         bot = load_bot(path, None, path.stem, {}, {})

@@ -7,6 +7,7 @@ docs/protocol.md, except that a turn begins with the fields that programs withou
 
 from __future__ import annotations
 
+import argparse
 import codecs
 import contextlib
 import errno
@@ -32,6 +33,7 @@ from bots.client.finish_signal import FinishSignal
 from bots.client.options import OptionParser, add_options, read_options
 from bots.client.run import play
 from bots.client.settings import PartialSettings
+from bots.commands.match_logs import MatchLogFolder, OutputLog, OutputReader
 from machine.keeper import FAILED_MESSAGE
 from machine.subprocesses import describe_exit
 from machine.terminal import say
@@ -40,7 +42,9 @@ from protocol.codec import read_integer
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import game_names
+from protocol.match_logs import MAX_STATE_BYTES, MAX_STATE_TAR_BYTES, STATE_MARK
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, End, Info, Rejected, Start
+from protocol.reasons import VOID
 from referee.clock import max_compensation_ms
 
 CLOCK_GRACE_S = 0.5
@@ -53,6 +57,8 @@ MAX_LINE_BYTES = MAX_CLIENT_FRAME_BYTES
 """The maximum number of bytes of a line from a program. A longer move could not be sent to the arena."""
 _INFO_NAMES = Info.__struct_fields__
 """The names of the fields of a move's `info`."""
+KEEP_TIMEOUT_S = 5.0
+"""Seconds that a program which keeps files has to exit after its match."""
 KILL_TIMEOUT_S = 2.0
 """Seconds that a keeper has to end a program's processes, on a busy machine."""
 _READ_CHUNK_BYTES = 65536
@@ -80,6 +86,14 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
     parser.add_argument("--version", default="", help="of the program, to be shown and recorded")
     parser.add_argument("--fresh", action="store_true", help="start the program anew for each match")
     parser.add_argument(
+        "--match-logs",
+        type=Path,
+        metavar="FOLDER",
+        help="write what the program prints in a match to a file of this folder, in place of the terminal; it is "
+        "started anew for each match",
+    )
+    parser.add_argument("--keep-state", action="store_true", help=argparse.SUPPRESS)  # for runners
+    parser.add_argument(
         "--finish-on-sigterm", action="store_true", help="on SIGTERM, end when the matches under way are over"
     )
     own, program = split_arguments(args)
@@ -88,7 +102,15 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
         raise UsageFault(
             f"there is no program to run: give it at the end, as in {prog_name} --game {game_names()[0]} -- ./mybot"
         )
-    bot = PipedBot(Path(program[0]).stem, program, read.version, fresh=read.fresh)
+    folder = None if read.match_logs is None else MatchLogFolder(read.match_logs)
+    bot = PipedBot(
+        Path(program[0]).stem,
+        program,
+        read.version,
+        fresh=read.fresh,
+        match_logs=folder,
+        keeps_state=read.keep_state and folder is not None,
+    )
     options = read_options(read)
     signal_ = FinishSignal() if read.finish_on_sigterm else None
     bot.start()
@@ -117,15 +139,19 @@ class UnusableAnswer(Fault):
 
 
 class PipedProgram:
-    """A program that runs as a process. One thread at a time uses it. `UsageFault` is raised if it can't be started."""
+    """A program that runs as a process. One thread at a time uses it. `UsageFault` is raised if it can't be started.
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    If it is `logged`, its `output` has what it writes to standard error, which else goes to this process's.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], *, logged: bool = False) -> None:
         self._keeper_socket, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - the author's own command line
                 (sys.executable, "-P", "-m", "machine.keeper", str(theirs.fileno()), *command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if logged else None,
                 pass_fds=[theirs.fileno()],
                 env=dict(environment),
                 bufsize=0,
@@ -136,6 +162,7 @@ class PipedProgram:
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._in, False)
         os.set_blocking(self._out, False)
+        self.output = None if self._process.stderr is None else OutputReader(self._process.stderr)
         self._input = bytearray()
         self._output = bytearray()
         self._is_closed = False
@@ -155,23 +182,29 @@ class PipedProgram:
         self._write()
 
     def read_line(self, deadline: float) -> bytes:
-        """Return the next line of the program. Raise `ProgramExited` if it exits, `UnusableAnswer` if it writes no line
-        before `deadline` (`time.monotonic()`) or too long a line.
+        """Return the next line of the program. Raise `ProgramExited` if it exits, or if the files that it keeps follow,
+        `UnusableAnswer` if it writes no line before `deadline` (`time.monotonic()`) or too long a line.
         """
         while (length := self._output.find(b"\n")) < 0:
             if len(self._output) > MAX_LINE_BYTES:
                 raise UnusableAnswer(f"wrote a line of more than {MAX_LINE_BYTES} bytes")
             self._exchange(deadline)
         line = bytes(self._output[:length])
+        if line == STATE_MARK.strip():
+            raise ProgramExited(0, "")
         del self._output[: length + 1]
         return line
 
     def discard_output(self) -> bytes:
-        """Discard the output since the last line read, and return it. Raise `UnusableAnswer` if it is too long."""
+        """Discard the output since the last line read, and return it. Raise `ProgramExited` if the files that the
+        program keeps follow it, `UnusableAnswer` if it is too long.
+        """
         with contextlib.suppress(BlockingIOError):
             self._read()
-        written = bytes(self._output)
+        written, mark, _ = bytes(self._output).partition(STATE_MARK)
         self._output.clear()
+        if mark:
+            raise ProgramExited(0, "")
         if len(written) >= _READ_CHUNK_BYTES:
             raise UnusableAnswer("keeps writing without being asked")
         return written
@@ -221,6 +254,17 @@ class PipedProgram:
         assert self._process.stdin is not None
         self._process.stdin.close()
 
+    def read_rest(self, timeout_s: float, max_bytes: int) -> bytes:
+        """Return what the program still writes until it exits, or for `timeout_s` seconds, or until it has written more
+        than `max_bytes`.
+        """
+        deadline = time.monotonic() + timeout_s
+        self._input.clear()  # its input is closed
+        with contextlib.suppress(ProgramExited, UnusableAnswer):
+            while len(self._output) <= max_bytes:
+                self._exchange(deadline)
+        return bytes(self._output)
+
     def kill(self, timeout_s: float = 0.0) -> None:
         """Kill the program and all processes that it started, unless it exits within `timeout_s` seconds."""
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -231,6 +275,8 @@ class PipedProgram:
         except subprocess.TimeoutExpired:  # somebody has stopped the keeper, with which the program ends
             self._process.kill()
             self._process.wait()
+        if self.output is not None:
+            self.output.finish()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -369,6 +415,8 @@ class PipedMatch:
     grace_s: float
     """Seconds after the end of the clock in this process until the clock has surely ended in the arena too."""
     program: PipedProgram | None
+    log: OutputLog
+    """What the match's programs wrote, with notes. It is dropped at the end unless logs are kept."""
     warned: bool = False
     """True once a message told the author that some of the program's output is discarded."""
 
@@ -376,14 +424,27 @@ class PipedMatch:
 class PipedBot(Bot):
     """A bot that plays the moves that `command` writes. It runs one process for each match in progress.
 
-    If it is `fresh`, no process plays a second match.
+    If it is `fresh`, no process plays a second match. It is if `match_logs` has the folder for the logs of matches.
     """
 
-    def __init__(self, name: str, command: Sequence[str], version: str = "", *, fresh: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        version: str = "",
+        *,
+        fresh: bool = False,
+        match_logs: MatchLogFolder | None = None,
+        keeps_state: bool = False,
+    ) -> None:
         super().__init__(name, version)
         self._command = command
-        self._fresh = fresh
-        self.seeks_when_done = fresh
+        self._fresh = fresh or match_logs is not None
+        self._match_logs = match_logs
+        self._keeps_state = keeps_state
+        self._state_lock = threading.Lock() if keeps_state else contextlib.nullcontext()
+        """The lock held from the end of a match until the next program has started with the files that were kept."""
+        self.seeks_when_done = self._fresh
         self._environment = {key: value for key, value in os.environ.items() if key not in _PRIVATE_VARIABLES}
         self._lock = threading.Lock()
         self._idle: list[PipedProgram] = []
@@ -406,13 +467,15 @@ class PipedBot(Bot):
     def prepare(self, start: Start) -> None:
         line = self._encode_start(start)
         try:
-            program = self._take_program()
+            with self._state_lock:
+                program = self._take_program()
         except UsageFault as exc:
             raise ProgramFailed(str(exc)) from None
         program.write_line(line)
+        log = OutputLog() if program.output is None else program.output.log
         with self._lock:
             self._matches[start.match] = PipedMatch(
-                line, CLOCK_GRACE_S + max_compensation_ms(start.clock.bank_ms) / 1000, program
+                line, CLOCK_GRACE_S + max_compensation_ms(start.clock.bank_ms) / 1000, program, log
             )
 
     def rejected(self, rejected: Rejected) -> None:
@@ -421,25 +484,60 @@ class PipedBot(Bot):
             program.write_line(encode_message(rejected))
 
     def ended(self, end: End) -> None:
-        self._end_match(end.match, self._encode_end(end))
+        self._end_match(end.match, self._encode_end(end), is_void=end.reason == VOID)
 
     def missed(self, match: str) -> None:
         self._end_match(match, b"")
 
-    def _end_match(self, name: str, line: bytes) -> None:
-        """End a match. Write `line` to its program, which may then play the next match, unless each has a new one."""
+    def _end_match(self, name: str, line: bytes, *, is_void: bool = True) -> None:
+        """End a match. Write `line` to its program, which may then play the next match, unless each has a new one.
+
+        What the program keeps is kept unless the match `is_void`.
+        """
         with self._lock:
             match = self._matches.pop(name, None)
-        if match is not None and match.program is not None:
+        if match is None:
+            return
+        if match.program is not None:
             match.program.write_line(line)
-            if self._fresh:
+            if not self._fresh:
+                with self._lock:
+                    self._idle.append(match.program)
+                return
+            with self._state_lock:
                 match.program.close_input()
+                if self._keeps_state and not is_void:
+                    self._keep_state(match.program, match.log)
                 match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
                 with contextlib.suppress(UsageFault):  # `prepare` meets it again, and reports it
                     self.start()  # now, so that the next match need not wait for it
-                return
-            with self._lock:
-                self._idle.append(match.program)
+        self._keep_log(name, match)
+
+    def _keep_state(self, program: PipedProgram, log: OutputLog) -> None:
+        """Leave the tar that follows the output of a program beside the logs, for the next program and the runner."""
+        assert self._match_logs is not None
+        rest = program.read_rest(KEEP_TIMEOUT_S, MAX_STATE_TAR_BYTES)
+        _, mark, state = rest.partition(STATE_MARK)
+        if len(rest) > MAX_STATE_TAR_BYTES:
+            log.add_note(f"its files are not kept: they have more than {MAX_STATE_BYTES} bytes together")
+        elif program.exit_code is None:
+            log.add_note(f"its files are not kept: it did not exit within {KEEP_TIMEOUT_S:g} s of the end of the match")
+        elif program.exit_code or not mark:
+            log.add_note(f"its files are not kept: it {describe_exit(program.exit_code)}")
+        else:
+            self._match_logs.write_state(state)
+
+    def _add_fault(self, match: PipedMatch, turn: Turn, what: str) -> None:
+        """Add a fault of the program to the log, and write it now: the bot may not live to the end of the match."""
+        match.log.add_fault(turn.ply, what)
+        self._keep_log(turn.match, match, is_open=True)
+
+    def _keep_log(self, name: str, match: PipedMatch, *, is_open: bool = False) -> None:
+        if self._match_logs is not None:
+            try:
+                self._match_logs.write(match.log.to_log(name), is_open=is_open)
+            except UsageFault as fault:  # no match is lost by it
+                self._say(str(fault))
 
     def choose(self, turn: Turn) -> Choice:
         match = self._matches[turn.match]
@@ -450,12 +548,14 @@ class PipedBot(Bot):
                 self._drop(match)
                 if exc.code:
                     self._say(f"{_place_of(turn)} its program {exc}; it is restarted")
+                    self._add_fault(match, turn, f"{exc}; it is restarted")
                 return self._ask_program(match, turn)
         except UsageFault as exc:
             raise ProgramFailed(str(exc)) from None
         except Fault as exc:  # nobody knows what it would answer next
             self._drop(match)
             again = ", also after a restart" if isinstance(exc, ProgramExited) else ""
+            self._add_fault(match, turn, f"{exc}{again}")
             raise ProgramFailed(f"{_place_of(turn)} its program {exc}{again}") from None
 
     def _ask_program(self, match: PipedMatch, turn: Turn) -> Choice:
@@ -463,12 +563,15 @@ class PipedBot(Bot):
         program = match.program
         if program is None:
             program = match.program = self._start_program()
+            if program.output is not None:
+                program.output.write_to(match.log)
             program.write_line(match.start)
         return self._exchange_turn(match, program, turn, time.monotonic() + turn.time_left + match.grace_s)
 
     def _exchange_turn(self, match: PipedMatch, program: PipedProgram, turn: Turn, deadline: float) -> Choice:
         """Write a turn to a program, and return its answer. Raise `ProgramExited`, `UnusableAnswer` or `GiveUp`."""
         if (written := program.discard_output().removeprefix(codecs.BOM_UTF8)).strip():
+            match.log.add(written)
             self._report_discarded(match, turn, f"wrote {quote_line(written)} before it was asked")
         program.write_line(encode_turn(turn))
         while True:
@@ -482,12 +585,13 @@ class PipedBot(Bot):
 
     def _report_discarded(self, match: PipedMatch, turn: Turn, what: str) -> None:
         """Report that a program's output is discarded. Do so once in a match: it may happen at every turn."""
+        match.log.add_note(f"at ply {turn.ply} its program {what}: it is left out")
         if not match.warned:
             match.warned = True
             self._say(f"{_place_of(turn)} its program {what}: it is left out")
 
     def _start_program(self) -> PipedProgram:
-        return PipedProgram(self._command, self._environment)
+        return PipedProgram(self._command, self._environment, logged=self._match_logs is not None)
 
     def _take_program(self) -> PipedProgram:
         """Return a program that runs and has no match; if there is none, a new one."""
@@ -501,7 +605,11 @@ class PipedBot(Bot):
         program.kill()
         if code:
             self._say(f"its program {describe_exit(code)} between two matches; it is restarted")
-        return self._take_program()
+        following = self._take_program()
+        if program.output is not None and following.output is not None:
+            program.output.log.add_fault(0, f"{describe_exit(code)} before the match; it is restarted")
+            following.output.write_to(program.output.log)
+        return following
 
     def _drop(self, match: PipedMatch) -> None:
         if match.program is not None:

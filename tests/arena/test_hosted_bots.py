@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,17 +14,32 @@ from typing import Any
 
 import pytest
 
-from arena.runner.box import Boxes
+from arena.hosting.kept_files import pack_kept_files, read_kept_files
+from arena.runner.box import Boxes, KeptFiles
 from arena.runner.check import _judge
+from arena.runner.unboxed import Unboxed
 from arena.runs.job import MatchReport
 from arena.store.incident import Incident
 from bots.client.tokens import default_path, find_or_make_token
 from boxes import boxed
 from commands import run
 from processes import serving
+from protocol.match_logs import STATE_MARK, ProgramFault
 from web_client import answer
 
-GOOD = "from bots import Bot, run\n\n\nclass Mine(Bot):\n    def choose(self, turn):\n        return turn.legal[0]\n"
+GOOD = """import os
+from bots import Bot, run
+
+
+class Mine(Bot):
+    def choose(self, turn):
+        print("thinks")
+        return turn.legal[0]
+
+    def ended(self, end):
+        with open(os.environ["KEEP"] + "/matches", "a") as file:
+            print(end.match, file=file)
+"""
 BROKEN = "int main(void) { return undeclared; }\n"
 SPYING = r"""
 import os, socket, sys
@@ -47,17 +64,19 @@ print(sorted(os.listdir("/bot")), os.getuid() != 0)
 
 @boxed
 async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(GOOD)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "mine.py").write_text(GOOD)
+    (tmp_path / "mine" / "bot.toml").write_text('language = "python"\ngames = ["nim"]\nkeep = ["matches"]\n')
     (tmp_path / "broken.c").write_text(BROKEN)
 
-    async def submit(file: str) -> subprocess.CompletedProcess[str]:
-        words = ("submit", str(tmp_path / file), "--server", arena.url, "--game", "nim", "--wait")
-        return await asyncio.to_thread(run, "arena-bot", *words)
+    async def ask(command: str, *words: str) -> subprocess.CompletedProcess[str]:
+        return await asyncio.to_thread(run, "arena-bot", command, *words, "--server", arena.url)
 
     options = ("--runners", "1", "--web-port", "0", "--builtin-bots", "random")
     async with serving(tmp_path / "data", *options) as arena:
         await arena.says("runner 1 is there")
-        good, broken = [await submit(file) for file in ("mine.py", "broken.c")]
+        good = await ask("submit", str(tmp_path / "mine"), "--wait")
+        broken = await ask("submit", str(tmp_path / "broken.c"), "--game", "nim", "--wait")
         assert good.returncode == 0, good.stdout + good.stderr
         assert "nim: ok" in good.stdout
         assert broken.returncode == 1
@@ -66,6 +85,19 @@ async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
         assert "mine" in ended
         assert "random" in ended
         token = find_or_make_token(arena.url, "mine", default_path())
+
+        async def read(field: str, what: str) -> Any:
+            url = f"{await arena.page()}/api/v1/bots/mine/{what}"
+            while True:
+                told = await asyncio.to_thread(answer, url, "GET", authorization=f"Bearer {token}")
+                if found := json.loads(told.body)[field]:
+                    return found
+                await asyncio.sleep(0.1)
+
+        kept = await read("files", "kept")
+        assert re.fullmatch(r"([a-z0-9-]+\n)+", base64.b64decode(kept["matches"]).decode())
+        logs = await read("logs", "logs?search=THINKS")
+        assert logs[-1]["lines"][0] == "thinks"
         url, headers = f"{await arena.page()}/api/v1/bots/mine/submissions/1", {"Authorization": f"Bearer {token}"}
         version = json.loads((await asyncio.to_thread(answer, url, **headers)).body)
         assert version["matches"] == ["nim"]
@@ -123,6 +155,49 @@ def test_the_report_has_the_reason_of_a_crash_and_the_end_of_the_output_without_
         "  | Zero\\x1b[2J",
         "  | last",
     ]
+
+
+def test_a_program_that_failed_and_went_on_passes_with_a_report_that_says_so() -> None:
+    fault = ProgramFault(ply=4, what="ended with exit code 1; it is restarted", last_lines="Traceback\nKeyError: 3")
+    assert _judge("mine", "nim", _played("win", 8, (2, 1)), "", (fault,)) == (
+        True,
+        "nim: ok, won against random in 8 plies\n"
+        "  but at ply 4 its program ended with exit code 1; it is restarted\n"
+        "  | Traceback\n"
+        "  | KeyError: 3",
+    )
+    report = _judge("mine", "nim", _played("win", 8, (2, 1)), "", [fault] * 5).report
+    assert report.count("but at ply 4") == 3
+    assert report.endswith("\n  and 2 more times")
+
+
+COUNTING = r"""
+n=$(cat "$KEEP/count"); echo "had $n"; echo $((n + 1)) > "$KEEP/count"
+ln -s /etc/passwd "$KEEP/link"; echo no > "$KEEP/other"
+exit $1
+"""
+
+
+@pytest.mark.parametrize("kind", [pytest.param(Boxes, marks=boxed), Unboxed], ids=["in a box", "without one"])
+def test_a_program_finds_the_files_that_it_keeps_and_leaves_them_behind_its_output(
+    tmp_path: Path, kind: type[Boxes]
+) -> None:
+    program, tar = tmp_path / "program", tmp_path / "state.tar"
+    program.mkdir()
+    (program / "mine").write_text(COUNTING)
+    tar.write_bytes(pack_kept_files({"count": b"1\n"}))
+    for path in (program, program / "mine", tar):
+        path.chmod(0o755)
+    boxes = kind(memory_mib=512, users=(61_200,) if os.geteuid() == 0 else ())
+    kept = KeptFiles(names=("count", "link", "never"), tar=tar)
+    for code in (0, 3):
+        words = boxes.program_command(program, ("sh", "mine", str(code)), 0, kept)
+        done = subprocess.run(words, capture_output=True)
+        said, mark, left = done.stdout.partition(STATE_MARK)
+        assert (said, bool(mark), done.returncode, done.stderr) == (b"had 1\n", code == 0, code, b"")
+        found = {"count": b"2\n"} if code == 0 else {}
+        assert read_kept_files(left, ["count", "link", "other", "never"]) == found
+    assert sorted(os.listdir(tmp_path)) == ["program", "state.tar"]
 
 
 @boxed

@@ -19,6 +19,7 @@ from arena.commands.config import read_settings, retention_of
 from arena.operations import thinning
 from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
+from arena.store.bot_logs import add_log, list_logs
 from arena.store.database import StoreError
 from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
@@ -41,6 +42,7 @@ from commands import Done, call
 from databases import EVERY_DATABASE, SQLITE_ALONE, alter
 from machine.event_loop import background_task
 from machine.timestamps import utc_now
+from protocol.match_logs import MatchLog
 from seasons import result
 from stored_matches import storable, stored
 from virtual_time import advance
@@ -214,19 +216,23 @@ async def test_nothing_is_removed_for_its_age_for_a_day_after_the_clock_has_jump
 ) -> None:
     store.write(check_clock)
     alter(store.database, f"UPDATE retention_clock SET looked = '{utc_now(days_ago=days_ago)}'")
+    store.write(add_log, "ann", 1, MatchLog(match="m-1", text="said"))
+    alter(store.database, f"UPDATE bot_logs SET written = '{utc_now(days_ago=15)}'")
     archive = AsyncStore(store)
     warned: list[str | None] = []
-    async with background_task(thinning.run_retention(archive, Retention(), warned.append)):
+    async with background_task(thinning.run_retention(archive, Retention(), warned.append, log_days=14)):
         await advance(thinning.REMOVAL_INTERVAL_S)
         assert (warned[-1] or "").startswith("the clock of the database was set, or no server ran for more than 1 day")
         assert not store.read(is_steady)
         assert has_record(store, "unrated-90")
+        assert store.read(list_logs, "ann", "", 1)
         alter(store.database, f"UPDATE retention_clock SET steady_since = '{utc_now(days_ago=1)}'")
         await advance(thinning.REMOVAL_INTERVAL_S)
     await archive.drain()
     assert warned[-1] is None
     assert store.read(is_steady)
     assert not has_record(store, "unrated-90")
+    assert not store.read(list_logs, "ann", "", 1)
 
 
 @pytest.mark.virtual_time

@@ -1,0 +1,82 @@
+"""Operator requests of runners about the files of hosted bots: logs of matches, and what bots keep between matches."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.operator.bot_files import ReadState, StatePart, StoreMatchLog, StoreState, UploadFilePart
+from arena.operator.requests import OperationHandler, SendEvent
+from arena.store.bot_logs import add_log
+from arena.store.bot_states import read_state, store_state
+from protocol.errors import UsageFault
+from protocol.match_logs import MAX_STATE_TAR_BYTES, MatchLog
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+
+MAX_FILE_UPLOADS = 64
+"""Maximum number of files that runners hand in at a time."""
+MAX_UNPACKED_LOG_BYTES = 2 * 1024 * 1024
+"""Maximum bytes of a log as JSON."""
+
+
+class FileUploads:
+    """Files of which not all parts have come yet. There are few at a time: the oldest goes for a new one."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, bytearray] = {}
+
+    def add(self, upload: str, data: bytes) -> None:
+        """Keep a part. Raise `UsageFault` if the file is then larger than any that a runner hands in."""
+        found = self._parts.setdefault(upload, bytearray())
+        if len(found) + len(data) > MAX_STATE_TAR_BYTES:
+            del self._parts[upload]
+            raise UsageFault(f"a file of a bot has more than {MAX_STATE_TAR_BYTES} bytes: keep less")
+        found += data
+        if len(self._parts) > MAX_FILE_UPLOADS:
+            del self._parts[next(iter(self._parts))]
+
+    def take(self, upload: str) -> bytes:
+        """Return a file, and forget it. Raise `UsageFault` if it is not here."""
+        if upload not in self._parts:
+            raise UsageFault("too many files of bots were handed in at a time")
+        return bytes(self._parts.pop(upload))
+
+
+def handlers(arena: Arena) -> Iterator[OperationHandler]:
+    """Yield the handlers of requests about the files of hosted bots."""
+    uploads = FileUploads()
+
+    async def upload_part(request: UploadFilePart, tell: SendEvent) -> None:
+        uploads.add(request.upload, request.data)
+
+    async def store_log(request: StoreMatchLog, tell: SendEvent) -> None:
+        await arena.store.write(add_log, request.bot, request.number, unpack_log(uploads.take(request.upload)))
+
+    async def keep_state(request: StoreState, tell: SendEvent) -> None:
+        await arena.store.write(store_state, request.bot, request.number, uploads.take(request.upload))
+
+    async def read_kept(request: ReadState, tell: SendEvent) -> StatePart:
+        found = await arena.store.read_slowly(read_state, request.bot, request.number, request.offset)
+        return StatePart(data=found)
+
+    yield OperationHandler(UploadFilePart, upload_part)
+    yield OperationHandler(StoreMatchLog, store_log)
+    yield OperationHandler(StoreState, keep_state)
+    yield OperationHandler(ReadState, read_kept)
+
+
+def unpack_log(packed: bytes) -> MatchLog:
+    """Return the log of a match that a runner has packed. Raise `UsageFault` if it is none, or too large."""
+    unpacking = zlib.decompressobj()
+    try:
+        data = unpacking.decompress(packed, MAX_UNPACKED_LOG_BYTES)
+        if not unpacking.eof:
+            raise UsageFault("the log of a match is not whole, or too large")
+        return msgspec.json.decode(data, type=MatchLog)
+    except (zlib.error, msgspec.MsgspecError) as exc:
+        raise UsageFault(f"the log of a match can't be read: {exc}") from exc

@@ -1,0 +1,80 @@
+"""Hands in the logs of matches, which the clients of hosted bots leave in folders of the runner, one for a version."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import zlib
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from arena.operator.bot_files import MAX_FILE_PART_BYTES, StoreMatchLog, UploadFilePart
+from arena.operator.client import NoServer, NoServerAnswer
+from protocol.errors import Fault
+from protocol.match_logs import LOG_ENDING, MatchLog
+from protocol.names import fold_name
+
+HAND_IN_INTERVAL_S = 1.0
+"""Seconds between two looks for what is new."""
+FOLDER_NAME = "matches"
+"""The name of the folder of all logs that were not handed in yet."""
+MAX_LOG_FILE_BYTES = 1024 * 1024
+"""Maximum bytes of the file of a log: the client writes no larger ones."""
+Ask = Callable[[Any, type[Any]], Awaitable[Any]]
+"""The type of a function that returns the arena's answer to a request, of this type."""
+
+log = logging.getLogger("arena.runner")
+
+
+def folder_of_version(folder: Path, bot: str, number: int) -> Path:
+    """Return the folder, within the folder of the runner, in which the client of a bot's version leaves logs."""
+    return folder / FOLDER_NAME / f"{number}.{fold_name(bot)}"
+
+
+async def upload_file(ask: Ask, content: bytes) -> str:
+    """Send a file to the arena, part by part, and return the name of the upload. Raise `Fault` if that fails."""
+    upload = secrets.token_hex(16)
+    for at in range(0, len(content), MAX_FILE_PART_BYTES):
+        await ask(UploadFilePart(upload=upload, data=content[at : at + MAX_FILE_PART_BYTES]), object)
+    return upload
+
+
+async def hand_in_logs(folder: Path, ask: Ask) -> None:
+    """Hand in each log that clients have left in the folder of the runner. A log that the arena refuses is lost.
+
+    Raise `NoServer` or `NoServerAnswer` if the arena does not answer; then logs wait.
+    """
+    for found in await asyncio.to_thread(list, _find_logs(folder / FOLDER_NAME)):
+        try:
+            upload = await upload_file(ask, found.packed)
+            await ask(StoreMatchLog(bot=found.bot, number=found.number, upload=upload), object)
+        except (NoServer, NoServerAnswer):
+            raise
+        except Fault as fault:
+            log.warning("the log %s is lost: %s", found.file, fault)
+        found.file.unlink(missing_ok=True)
+
+
+class _FoundLog(NamedTuple):
+    file: Path
+    bot: str
+    number: int
+    packed: bytes
+
+
+def _find_logs(folder: Path) -> Iterator[_FoundLog]:
+    for file in sorted(folder.glob(f"*.*/*{LOG_ENDING}")):
+        number, _, bot = file.parent.name.partition(".")
+        try:
+            if file.stat().st_size > MAX_LOG_FILE_BYTES:
+                raise ValueError("it is too large")
+            data = file.read_bytes()
+            msgspec.json.decode(data, type=MatchLog)
+            yield _FoundLog(file, bot, int(number), zlib.compress(data))
+        except (OSError, ValueError) as exc:
+            log.warning("the log %s can't be read: %s", file, exc)
+            file.unlink(missing_ok=True)

@@ -1,0 +1,58 @@
+"""`arena-bot kept`: fetches the files that a hosted bot keeps between its matches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from msgspec import Struct
+
+from bots.agents.page import PageError
+from bots.client.settings import DEFAULT_URL
+from bots.commands.logs import client_of_owner
+from bots.submission import explaining_absence
+from machine.atomic_write import replacing_file
+from machine.terminal import say
+from protocol import bot_launch
+from protocol.display import short_repr
+from protocol.errors import Fault, UsageFault, os_errors_as
+
+
+class _Kept(Struct, frozen=True, kw_only=True):
+    version: int
+    files: dict[str, bytes]
+
+
+def kept(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The bot.")],
+    to: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write the files to this folder.")] = None,
+    version: Annotated[int | None, typer.Option(help="The number of the version [the one that plays].")] = None,
+    server: Annotated[
+        str, typer.Option(envvar=bot_launch.URL_VARIABLE, metavar="URL", help="The arena.")
+    ] = DEFAULT_URL,
+    token: Annotated[
+        str | None, typer.Option(envvar=bot_launch.TOKEN_VARIABLE, help="The bot's token; else the saved one.")
+    ] = None,
+    page: Annotated[str | None, typer.Option(metavar="URL", help="The arena's page [the arena names it].")] = None,
+) -> None:
+    """List the files that a hosted bot keeps between its matches, or write them to a folder."""
+    client = client_of_owner(name, server, token, page)
+    with explaining_absence():
+        answer = client.fetch("bots", name, "kept", version=version)
+    try:
+        found = msgspec.convert(answer, _Kept)
+    except msgspec.ValidationError as exc:
+        raise PageError(f"the arena answers like another version: {exc}") from exc
+    if not found.files:
+        raise Fault(f"{name}: version {found.version} keeps no files")
+    for file, content in sorted(found.files.items()):
+        if Path(file).name != file:
+            raise PageError(f"the arena names a file {short_repr(file)}, which is no plain name")
+        say(f"{file}  {len(content)} bytes")
+        if to is not None:
+            with os_errors_as(UsageFault, f"{to / file} can't be written"):
+                to.mkdir(parents=True, exist_ok=True)
+                with replacing_file(to / file) as part:
+                    part.write_bytes(content)
