@@ -161,7 +161,9 @@ def test_a_version_that_entered_a_tournament_is_kept_beyond_the_newest_ones(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bot_versions, "days_before_now", lambda connection, days: at(23))
-    monkeypatch.setattr(bot_versions, "_DELETE_OLD", bot_versions._DELETE_OLD.replace("LIMIT 20", "LIMIT 2"))
+    monkeypatch.setattr(
+        bot_versions, "_DELETE_OLD", bot_versions._DELETE_OLD.replace("LIMIT :kept", "LIMIT 2 + 0 * :kept")
+    )
     for hour in range(1, 7):
         course.has_passed(hour, "ann", f"a{hour}")
         if hour == 2:
