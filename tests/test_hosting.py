@@ -595,7 +595,10 @@ async def test_the_token_in_a_program_is_not_handed_in_with_it(tmp_path: Path, p
     assert found.files["mine.py"].decode() == MINE.replace('Mine("mine")', 'Mine("mine"), token=""')
 
 
-async def test_a_name_that_another_owns_or_that_is_refused_leaves_no_token(tmp_path: Path, program: Path) -> None:
+async def test_a_name_that_another_owns_or_that_is_refused_leaves_no_token(
+    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # without the tokens of other tests
     async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "mine"):
         done = await submit(arena, str(program), "--game", "nim")
         assert (done.code, done.err.count("\n")) == (1, 1)

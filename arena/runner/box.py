@@ -24,15 +24,6 @@ PROGRAM_FOLDER, BUILD_FOLDER = "/bot", "/build"
 """The folder of the program in a box, read-only; and the one in which it is built, which is lost with the box."""
 MAX_PROCESSES = 128
 """Maximum number of processes and threads of a program. A Java program has about 30."""
-NICENESS = 5
-"""The nice value of programs, which lets the arena and the runner come first."""
-_CAPABILITIES = {"CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_PTRACE": 19}
-"""The rights of the first process in a box if it is root, with their numbers in the kernel: to become the program's
-user, to signal its processes, and to read how much memory they share. The program has none of them."""
-_HIDDEN_DEVICES = {"/dev/zero": Path(os.devnull)}
-"""The devices that can't be opened in a box: by this one, processes share memory that no limit counts."""
-_FIRST_PROCESS_COMMAND = (sys.executable, "-S", "-P", "-c", f"from {box_init.__name__} import main; main()")
-"""The command of the first process in a box. It starts more quickly without packages, and without `-m`."""
 STATE_TAR, STATE_FOLDER = "/kept.tar", "/keep"
 """The tar in a box with the files that the program has kept, and the folder in which it finds and leaves them."""
 _KEEP_SCRIPT = """tar -xf "$0" -C "$KEEP" 2>/dev/null
@@ -44,6 +35,15 @@ tar -cf - -C "$KEEP" {names} 2>/dev/null
 exit 0"""
 """The form of the script of `keep_script`. Unless the program fails, what it has left of the files follows its output,
 as a tar. A file that is not there is left out."""
+NICENESS = 5
+"""The nice value of programs, which lets the arena and the runner come first."""
+_CAPABILITIES = {"CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_PTRACE": 19}
+"""The rights of the first process in a box if it is root, with their numbers in the kernel: to become the program's
+user, to signal its processes, and to read how much memory they share. The program has none of them."""
+_HIDDEN_DEVICES = {"/dev/zero": Path(os.devnull)}
+"""The devices that can't be opened in a box: by this one, processes share memory that no limit counts."""
+_FIRST_PROCESS_COMMAND = (sys.executable, "-S", "-P", "-c", f"from {box_init.__name__} import main; main()")
+"""The command of the first process in a box. It starts more quickly without packages, and without `-m`."""
 _BUILD_SCRIPT = 'cp -R "$0"/. "$1" && cd "$1" && shift && "$@" >&2 && exec tar -cf - .'
 """The shell script that copies a program, builds it, and writes the folder as a tar. Its arguments are the two folders
 and the words of the command."""
@@ -83,15 +83,14 @@ class Boxes(Struct, frozen=True, kw_only=True):
         seed: str | None = None,
     ) -> tuple[str, ...]:
         """Return the command that runs a program of `folder` in a box, as the user at this place. `seed` is the one of
-        the program's own randomness, if any.
+        the program's own randomness, if any. A program that keeps no files finds an empty folder for them.
         """
-        variables = {} if seed is None else {bot_launch.SEED_VARIABLE: seed}
+        seeded = {} if seed is None else {bot_launch.SEED_VARIABLE: seed}
         first = self._first_process(place, is_build=False)
         if kept is None:
-            box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER, variables=variables)
+            box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER, variables={**seeded, "KEEP": "/tmp"})  # noqa: S108
             return (*box, *first, *_with_python(command))
-        shown = {PROGRAM_FOLDER: folder, STATE_TAR: kept.tar}
-        variables["KEEP"] = STATE_FOLDER
+        shown, variables = {PROGRAM_FOLDER: folder, STATE_TAR: kept.tar}, {**seeded, "KEEP": STATE_FOLDER}
         box = self._box(shown, PROGRAM_FOLDER, scratch=(STATE_FOLDER,), variables=variables)
         return (*box, *first, "sh", "-c", keep_script(kept.names), STATE_TAR, *_with_python(command))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from arena.hosting.languages import PYTHON
@@ -42,32 +42,21 @@ class Unboxed(Boxes, frozen=True, kw_only=True):
         kept: KeptFiles | None = None,
         seed: str | None = None,
     ) -> tuple[str, ...]:
-        environment = self._environment({} if seed is None else {bot_launch.SEED_VARIABLE: seed})
+        seeded = () if seed is None else (f"{bot_launch.SEED_VARIABLE}={seed}",)
+        words: tuple[str, ...] = ("sh", "-c", _RUN_SCRIPT, str(folder))
         if kept is not None:
-            script = _KEEP_PREAMBLE + keep_script(kept.names)
-            words = ("sh", "-c", script, str(kept.tar.absolute()), str(folder), *self._prlimit())
-            return (*environment, *words, *_with_python(command))
-        words = ("sh", "-c", _RUN_SCRIPT, str(folder), *self._prlimit())
-        return (*environment, *words, *_with_python(command))
+            words = ("sh", "-c", _KEEP_PREAMBLE + keep_script(kept.names), str(kept.tar.absolute()), str(folder))
+        return (*self._environment(), *seeded, *words, *self._prlimit(), *_with_python(command))
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
-        return (
-            *self._environment({}),
-            "sh",
-            "-c",
-            _BUILD_SCRIPT,
-            str(folder),
-            *self._prlimit(),
-            *_with_python(command),
-        )
+        return (*self._environment(), "sh", "-c", _BUILD_SCRIPT, str(folder), *self._prlimit(), *_with_python(command))
 
-    def _environment(self, more: Mapping[str, str]) -> tuple[str, ...]:
+    def _environment(self) -> tuple[str, ...]:
         variables = {
             "HOME": "/tmp",  # noqa: S108 - as in a box
             "LANG": "C.UTF-8",
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
             "PYTHONPATH": str(Path(__file__).parents[2]),
-            **more,
         }
         return ("env", "-i", *(f"{name}={value}" for name, value in variables.items()))
 

@@ -16,6 +16,7 @@ from arena.store.bot_versions import (
     add_version,
     begin_check,
     choose_games,
+    count_versions,
     end_check,
     find_passed_version,
     has_versions,
@@ -245,7 +246,9 @@ def test_a_revoked_bot_runs_no_longer_and_a_deleted_one_leaves_nothing(store: St
     check(store, version)
     store.write(revoke_bots, ["ann"])
     assert store.read(hosted_bots) == []
+    assert store.read(count_versions, "ANN") == 1
     placeholder = store.write(anonymize_bot, "ann")
+    assert store.read(count_versions, placeholder) == 0
     assert store.read(list_versions, placeholder) == []
     assert store.read(read_content, "1", 0) == b""
     assert store.write(begin_check, version.id) is None

@@ -141,8 +141,6 @@ for _ in range(3):
         os._exit(0)
 for line in sys.stdin:
     print("{}", flush=True)
-    while b"turn" not in line.encode():
-        pass
 """
 """A program that leaves three processes computing, in sessions of their own, and answers each turn at once."""
 
@@ -170,7 +168,7 @@ def states(bwrap: int) -> list[str]:
 def wait_until_all_are_stopped(bwrap: int) -> None:
     """Wait until the program and the three that it has left to themselves are stopped, and no other runs."""
     deadline = time.monotonic() + WITHIN
-    while not ({*(found := states(bwrap))} <= {"T", "Z"} and found.count("T") == 4):
+    while not ({*(found := states(bwrap))} <= {"T", "Z"} and found.count("T") >= 4):
         assert time.monotonic() < deadline, states(bwrap)
         wait_briefly()
 
@@ -188,7 +186,7 @@ def test_between_its_turns_no_process_of_a_program_runs(folder: Path) -> None:
 
 @pytest.mark.parametrize("killed", [False, True], ids=["the program ends", "the box is killed"])
 def test_nothing_of_a_program_outlives_its_box(folder: Path, killed: bool) -> None:
-    with playing(in_box(folder, BUSY.replace("    while b", "    break\n    while b"))) as process:
+    with playing(in_box(folder, BUSY)) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(TURN)
