@@ -216,7 +216,11 @@ class HostedArena:
 
     def processes(self) -> list[int]:
         """Return the server, the runners, `others`, and all processes below them."""
-        roots = [self.server.process.pid, *(runner.process.pid for runner in self.runners), *self.others]
+        return [*process_tree(self.server.process.pid), *self.client_processes()]
+
+    def client_processes(self) -> list[int]:
+        """Return the runners, `others`, and all processes below them."""
+        roots = [*(runner.process.pid for runner in self.runners), *self.others]
         return [process for root in roots for process in process_tree(root)]
 
 

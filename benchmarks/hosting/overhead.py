@@ -7,7 +7,7 @@ For each language, two bots play nim against each other in three ways: hosted, b
 each by a process without a sandbox (`arena-bot pipe`, or the library); and by `arena tournament --sandbox bwrap`. The
 columns of the table: the milliseconds from a pairing to the first move (median and longest); the seconds of a match
 (median); those between the beginnings of two; the processor time of a match, that of server, runner, clients and
-programs; the matches that a core plays an hour at that; and the largest memory that all of them have at a time, by bot.
+programs; the matches that a core plays an hour at that; and the largest memory at a time, by bot, without the server.
 A hosted bot has a new process of its program for each match. Otherwise the start of processes is left out.
 
 Needs bubblewrap. Exit status 1 if a match is void or a hosted bot forfeits, or if half of the hosted matches take more
@@ -162,7 +162,7 @@ def _measure_play(arena: HostedArena, matches: int) -> MatchCost:
     """Wait for `WARMUP_MATCHES` matches, and measure the next ones."""
     _wait_for_results(arena, WARMUP_MATCHES)
     before, used = len(_results(arena)), tree_processor_s(arena.processes())
-    with sampled_memory(arena.processes) as samples:
+    with sampled_memory(arena.client_processes) as samples:
         starts_s = asyncio.run(_watch_starts(arena.server.port, matches))
     used = tree_processor_s(arena.processes()) - used
     _wait_for_results(arena, before + matches)

@@ -461,11 +461,15 @@ class PipedBot(Bot):
         """Start a program for the next match. If each match has a new one, wait until it is ready: a match should not
         begin with its start. Raise `UsageFault` if that fails.
         """
+        program = self._start_idle()
+        if self._fresh:
+            program.wait_until_ready(READY_TIMEOUT_S)
+
+    def _start_idle(self) -> PipedProgram:
         program = self._start_program()
         with self._lock:
             self._idle.append(program)
-        if self._fresh:
-            program.wait_until_ready(READY_TIMEOUT_S)
+        return program
 
     def _encode_start(self, start: Start) -> bytes:
         """Return what a program reads when a match begins."""
@@ -520,8 +524,11 @@ class PipedBot(Bot):
                 if self._keeps_state and not is_void:
                     self._keep_state(match.program, match.log)
                 match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
+                following = None
                 with contextlib.suppress(UsageFault):  # `prepare` meets it again, and reports it
-                    self.start()  # now, so that the next match need not wait for it
+                    following = self._start_idle()  # now, so that the next match need not wait for it
+            if following is not None:  # another match, which waits for the lock, may take it before
+                following.wait_until_ready(READY_TIMEOUT_S)
         self._keep_log(name, match)
 
     def _keep_state(self, program: PipedProgram, log: OutputLog) -> None:
