@@ -1,8 +1,8 @@
 """A runner: checks and runs hosted bots, as one side of a connection to an arena's operator's channel.
 
-runner.py follows the arena's events. version_cache.py fetches versions and builds them, unpack.py
-unpacks what a build has left, check.py checks a version,
-hosted_bot.py runs a bot, and box.py is the box in which a stranger's program runs: everything else is code of this
-project. In the box, box_init.py watches over the program, by the decisions of box_watch.py, what box_usage.py sees of
-its memory and time, and the filter that system_calls.py makes. A runner needs no database and no open port. It imports no server.
+runner.py follows the arena's events. version_cache.py fetches versions and builds them, unpack.py unpacks what a build
+has left, check.py checks a version, hosted_bot.py runs a bot, and box.py is the box in which a stranger's program runs:
+everything else is code of this project. In the box, box_init.py watches over the program, by the decisions of
+box_watch.py, what box_usage.py sees of its memory and time, and the filter that system_calls.py makes. A runner needs
+no database and no open port. It imports no server.
 """
