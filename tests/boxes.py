@@ -1,12 +1,16 @@
-"""Whether bubblewrap can make boxes for hosted bots on this machine."""
+"""Whether bubblewrap can make boxes for hosted bots on this machine, and the users of programs in them."""
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
+from contextlib import ExitStack
 
 import pytest
+
+from arena.runs.sandbox_users import reserved_users
 
 
 def works() -> bool:
@@ -17,3 +21,11 @@ def works() -> bool:
 
 
 boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or it is not permitted")
+_held = ExitStack()
+"""Holds the users of this process until it ends."""
+
+
+@functools.cache
+def box_users() -> tuple[int, ...]:
+    """A user that no other process of the tests has: the limit of processes counts all that a user has."""
+    return _held.enter_context(reserved_users(1)) if os.geteuid() == 0 else ()

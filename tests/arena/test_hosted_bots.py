@@ -21,7 +21,7 @@ from arena.runner.unboxed import Unboxed
 from arena.runs.job import MatchReport
 from arena.store.incident import Incident
 from bots.client.tokens import default_path, find_or_make_token
-from boxes import boxed
+from boxes import box_users, boxed
 from commands import run
 from processes import serving
 from protocol.match_logs import STATE_MARK, ProgramFault
@@ -188,7 +188,7 @@ def test_a_program_finds_the_files_that_it_keeps_and_leaves_them_behind_its_outp
     tar.write_bytes(pack_kept_files({"count": b"1\n"}))
     for path in (program, program / "mine", tar):
         path.chmod(0o755)
-    boxes = kind(memory_mib=512, users=(61_200,) if os.geteuid() == 0 else ())
+    boxes = kind(memory_mib=512, users=box_users())
     kept = KeptFiles(names=("count", "link", "never"), tar=tar)
     for code in (0, 3):
         words = boxes.program_command(program, ("sh", "mine", str(code)), 0, kept)
@@ -208,7 +208,7 @@ def test_a_program_in_a_box_sees_its_own_files_alone(tmp_path: Path) -> None:
     (program / "mine").write_text(SPYING)
     for path in (program, program / "mine"):
         path.chmod(0o755)
-    boxes = Boxes(memory_mib=512, users=(61_200,) if os.geteuid() == 0 else ())
+    boxes = Boxes(memory_mib=512, users=box_users())
     words = ("python3", "mine", str(secret), "22")
     done = subprocess.run(boxes.program_command(program, words, 0), capture_output=True, text=True)
     assert done.stdout.splitlines() == [

@@ -18,7 +18,7 @@ import pytest
 from arena.runner.box import Boxes
 from arena.runner.box_watch import MAX_ERROR_BYTES
 from arena.runner.system_calls import CALL_NUMBERS
-from boxes import boxed
+from boxes import box_users, boxed
 from commands import REPOSITORY, ends
 from hostile_programs import ATTACKS, PROGRAM
 from process_tree import descendants, wait_briefly
@@ -41,7 +41,7 @@ def in_box(folder: Path, program: str, memory_mib: int = 512) -> tuple[str, ...]
     (folder / "attacks.py").write_text(program)
     for path in (folder, *folder.iterdir()):
         path.chmod(0o755)
-    boxes = Boxes(memory_mib=memory_mib, users=(61_200,) if os.geteuid() == 0 else ())
+    boxes = Boxes(memory_mib=memory_mib, users=box_users())
     return boxes.program_command(folder, ("python3", "-S", "attacks.py"), 0)
 
 
