@@ -553,6 +553,10 @@ async def test_what_is_no_program_or_no_change_is_refused_in_one_line(tmp_path: 
             assert wrong.status == 400, query
             assert why in wrong.text
             assert (await get(f"{bot}/{query}", None, "POST")).status == 401
+        for number in ("9" * 30, "9" * 5000, "one", "%D9%A1"):
+            for what in ("", "/source", "/matches/nim"):
+                told = await get(f"{bot}/submissions/{number}{what}", own)
+                assert (told.status, "there is no version" in told.text) == (404, True), what
 
 
 async def test_an_arena_without_hosting_takes_no_program_and_knows_no_runner(tmp_path: Path, program: Path) -> None:
