@@ -599,6 +599,25 @@ async def test_the_token_in_a_program_is_not_handed_in_with_it(tmp_path: Path, p
     assert found.files["mine.py"].decode() == MINE.replace('Mine("mine")', 'Mine("mine"), token=""')
 
 
+async def test_a_folder_is_handed_in_without_files_of_tokens_and_not_if_another_file_has_the_token(
+    tmp_path: Path,
+) -> None:
+    folder, token = tmp_path / "folder", "t" * 30
+    folder.mkdir()
+    (folder / "mine.py").write_text(MINE)
+    (folder / "bot.toml").write_text('games = ["nim"]\nlanguage = "python"\n')
+    (folder / ".arena-token-mine").write_text(token)
+    async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "mine", token=token):
+        words = (str(folder), "--name", "mine", "--token", token)
+        done = await submit(arena, *words)
+        assert done.code == 0, done.err
+        (folder / "notes.txt").write_text(f"mine: {token}")
+        done = await submit(arena, *words)
+    assert done.err == (
+        "arena-bot: 'notes.txt' has the bot's token, which is not for others: take it out, or leave out the file\n"
+    )
+
+
 async def test_a_name_that_another_owns_or_that_is_refused_leaves_no_token(tmp_path: Path, program: Path) -> None:
     async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "mine"):
         done = await submit(arena, str(program), "--game", "nim")
