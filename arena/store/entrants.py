@@ -66,9 +66,12 @@ def find_entrants(
     If `bots` are named, they alone enter. With `late`, a bot that had no version then enters with its first one since.
     Raise `UsageFault` if a named bot can't enter.
     """
-    until = as_of or database_now(connection)
+    now = database_now(connection)
+    until = as_of or now
     named = {fold_name(bot): bot for bot in bots}
     entrants, notes = [], []
+    if until > now:
+        notes.append(f"{until} is still to come: versions that are handed in until then play if this is repeated")
     rows = execute(connection, _SELECT_ACTIVATIONS).all()
     refusals: dict[str, str] = {}
     for key, group in groupby(rows, lambda row: row.key):

@@ -91,6 +91,13 @@ def test_each_bot_enters_with_the_version_that_was_active_at_the_deadline(course
     assert course.entrants(2).notes == ["Ann, version 2, came after the deadline: version 1 plays"]
 
 
+def test_a_deadline_that_is_still_to_come_is_told(course: Course) -> None:
+    course.has_passed(5, "ann", "a1")
+    assert course.entrants(5).notes == []
+    (note,) = course.entrants(6).notes
+    assert note == f"{at(6)} is still to come: versions that are handed in until then play if this is repeated"
+
+
 def test_a_version_that_was_handed_in_again_is_active_from_then_on(course: Course) -> None:
     course.has_passed(1, "ann", "a1")
     course.has_passed(2, "ann", "a2")
@@ -112,7 +119,7 @@ def test_a_version_that_the_owner_went_back_to_is_active_from_then_on_and_the_ga
 def test_a_version_counts_from_its_submission_however_long_its_check_took(course: Course) -> None:
     course.has_passed(1, "ann", "a1")
     waiting = course.submit(2, "ann", "a2")
-    found = course.entrants(3)
+    found = course.entrants(2)
     assert [one.number for one in found.entrants] == [1]
     assert found.notes == ["Ann, version 2, was handed in before the deadline, and its check has not ended"]
     course.end_check(9, waiting)
