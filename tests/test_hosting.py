@@ -538,6 +538,9 @@ async def test_what_is_no_program_or_no_change_is_refused_in_one_line(tmp_path: 
         bot = f"{await arena.page()}/api/v1/bots/mine"
         empty = await get(f"{bot}/submissions?file=mine.py&game=nim", own, "POST")
         assert "the body is empty: send the file itself" in empty.text
+        program = program.rename(program.with_name(f"{'x' * 120}.zip"))  # noqa: ASYNC240
+        long = await submit(arena, str(program), "--name", "mine")
+        assert long.err == "arena-bot: the name of the file has 124 characters: 100 at most\n"
         form = {"Authorization": f"Bearer {own}", "Content-Type": "multipart/form-data; boundary=x"}
         refused = await asyncio.to_thread(answer, f"{bot}/submissions", "POST", **form)
         assert "the body is a form: send the file itself" in refused.text

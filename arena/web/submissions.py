@@ -385,8 +385,13 @@ async def _read_body(request: Request, limits: SubmissionLimits) -> bytes:
 
 
 def _file_of(request: Request) -> str | None:
-    """Return the name of the source file in a request's body; None if it is a zip."""
-    file = request.query_params.get("file", f"bot{ZIP_ENDING}")[:MAX_NAME_CHARS]
+    """Return the name of the source file in a request's body; None if it is a zip.
+
+    Raise `UsageFault` if it is too long.
+    """
+    file = request.query_params.get("file", f"bot{ZIP_ENDING}")
+    if len(file) > MAX_NAME_CHARS:
+        raise UsageFault(f"the name of the file has {len(file)} characters: {MAX_NAME_CHARS} at most")
     return None if file.endswith(ZIP_ENDING) else file
 
 
