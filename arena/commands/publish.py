@@ -18,7 +18,7 @@ from arena.operator.name_list import DISPLAY_COLUMN, NAME_COLUMN, NameList
 from arena.operator.new_bots import CREDENTIAL_COLUMN
 from arena.ratings.standings import TableRow
 from arena.ratings.tournament_standings import ADJUSTED
-from arena.store.entrants import sources_of
+from arena.store.entrants import EnteredVersion, entered_versions, sources_of
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import display_names
 from arena.store.result_queries import record_of
@@ -68,9 +68,10 @@ def publish(where: str, tournament: str, to: Path, names: Path | None, *, replay
         for row in () if listed is None else listed.rows:
             if row.get(DISPLAY_COLUMN):
                 displays |= {bot: row[DISPLAY_COLUMN] for bot in bots if fold_name(bot) == fold_name(row[NAME_COLUMN])}
+        versions = reader.read(entered_versions, tournament, table.arguments)
         with translate_write_errors(to), replacing_folder(to) as folder:
-            (folder / PAGE_FILE).write_bytes(result_file(table, matches, displays, replays=replays))
-            (folder / TABLE_FILE).write_text(result_csv(table, listed), encoding="utf-8")
+            (folder / PAGE_FILE).write_bytes(result_file(table, matches, displays, versions, replays=replays))
+            (folder / TABLE_FILE).write_text(result_csv(table, versions, listed), encoding="utf-8")
             if replays:
                 (folder / REPLAYS_FOLDER).mkdir()
                 for match in matches:
@@ -82,14 +83,13 @@ def publish(where: str, tournament: str, to: Path, names: Path | None, *, replay
     say(f"{to}: {PAGE_FILE} and {TABLE_FILE} of {tournament}, {format_count(len(matches), 'match', 'matches')}")
 
 
-def result_csv(table: TournamentTable, listed: NameList | None) -> str:
+def result_csv(table: TournamentTable, versions: Mapping[str, EnteredVersion], listed: NameList | None) -> str:
     """Return the table as CSV: the rows of the names file, then the other bots. Who did not play has no result. Its
     columns are those of the names file and `RESULT_COLUMNS`, its delimiter is that of the file.
     """
     rows = [] if listed is None else listed.rows
     columns = [*rows[0]] if rows else [NAME_COLUMN]
     found = {fold_name(row.bot): row for row in table.table}
-    hosted = table.arguments.get("hosted") or {}
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter="," if listed is None else listed.delimiter, lineterminator="\n")
     writer.writerow([*map(csv_cell, columns), *RESULT_COLUMNS])
@@ -97,19 +97,18 @@ def result_csv(table: TournamentTable, listed: NameList | None) -> str:
     others = [{NAME_COLUMN: row.bot} for key, row in found.items() if key not in done]
     for row in (*rows, *others):
         result = found.get(fold_name(row[NAME_COLUMN]))
-        cells = [""] * len(RESULT_COLUMNS) if result is None else _result_cells(table, result, hosted)
+        cells = [""] * len(RESULT_COLUMNS) if result is None else _result_cells(table, result, versions.get(result.bot))
         writer.writerow([csv_cell(row.get(column, "")) for column in columns] + cells)
     return text.getvalue()
 
 
-def _result_cells(table: TournamentTable, row: TableRow, hosted: Mapping[str, Any]) -> list[Any]:
+def _result_cells(table: TournamentTable, row: TableRow, version: EnteredVersion | None) -> list[Any]:
     score = row.adjusted.score if table.ranked_by == ADJUSTED and row.adjusted else row.score
     if row.payoff is not None:
         score = row.payoff.mean
-    version = hosted.get(row.bot, {})
-    late = "late" if version.get("late") else ""
     counts = (row.played, row.won, row.drawn, row.lost, row.forfeits)
-    return [row.rank or "", f"{score:.4f}", *counts, version.get("version", ""), late]
+    entered = ["", ""] if version is None else [version.number, "late" if version.is_late else ""]
+    return [row.rank or "", f"{score:.4f}", *counts, *entered]
 
 
 def _read_matches(reader: Reader, tournament: str) -> list[Result]:

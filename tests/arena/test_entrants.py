@@ -15,12 +15,13 @@ from arena.store.bot_versions import add_version, begin_check, choose_games, end
 from arena.store.entrants import (
     EntrantList,
     HostedEntrant,
+    entered_versions,
     find_entrants,
     freeze_entrants,
     sources_of,
     tournaments_of_bot,
 )
-from arena.store.registry import anonymize_bot, register_bot, revoke_bots
+from arena.store.registry import anonymize_bot, register_bot, rename_bot, revoke_bots
 from arena.store.store import Store
 from arena.store.upgrade import upgrade_database
 from databases import EVERY_DATABASE, alter
@@ -191,6 +192,16 @@ def test_the_sources_of_a_tournament_are_its_frozen_versions_and_else_the_active
     course.has_passed(2, "ann", "a2")
     assert list(course.store.iterate(sources_of, "t1")) == [("Ann", 1, b"a1"), ("bob", 1, b"b1")]
     assert list(course.store.iterate(sources_of)) == [("Ann", 2, b"a2"), ("bob", 1, b"b1")]
+
+
+def test_a_table_names_the_version_of_a_bot_that_was_renamed_since(course: Course) -> None:
+    course.has_passed(1, "ann", "a1")
+    course.has_passed(5, "zoe", "z1")
+    course.store.write(freeze_entrants, "t1", course.entrants(2, late=True).entrants)
+    course.store.write(rename_bot, "ann", "anna")
+    arguments = {"hosted": {"Ann": {"version": 1, "digest": "a1"}, "zoe": {"version": 1, "digest": "z1", "late": True}}}
+    assert course.store.read(entered_versions, "t1", arguments) == {"anna": (1, False), "zoe": (1, True)}
+    assert course.store.read(entered_versions, "t9", arguments) == {"Ann": (1, False), "zoe": (1, True)}
 
 
 def test_a_deleted_bot_has_no_sources_left_and_its_tournaments_can_be_told(course: Course) -> None:
