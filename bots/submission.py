@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import time
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
+from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +27,7 @@ from machine.client.timeouts import ClientTimeouts
 from machine.terminal import say
 from machine.timeouts import scale_timeouts
 from protocol.codec import MSGPACK
-from protocol.display import escape_unprintable, format_count
+from protocol.display import escape_unprintable, format_count, short_repr
 from protocol.errors import Fault, UsageFault, os_errors_as
 from protocol.messages import Error, Hello, Welcome
 from protocol.submissions import MAX_SUBMISSION_BYTES
@@ -113,10 +117,13 @@ class BotSubmissions:
         """Hand a program in, and return its version. A bot that the arena does not know is registered first. Raise
         `Fault` if the arena refuses it.
 
-        The bot's token is left out of a source file, as the page for connecting bots puts it there.
+        The bot's token is left out of a source file, as the page for connecting bots puts it there. A zip that has it
+        is refused.
         """
         limits = self._prepare()
-        if self._token is not None and not file.endswith(".zip"):
+        if self._token is not None and file.endswith(".zip"):
+            _refuse_token(content, self._token)
+        elif self._token is not None:
             content = content.replace(self._token.encode(), b"")
         if len(content) > limits.packed_bytes:
             raise UsageFault(f"{file} has {len(content)} bytes to hand in: {limits.packed_bytes} at most")
@@ -165,6 +172,18 @@ class BotSubmissions:
     def _fetch(self) -> dict[str, Any]:
         with explaining_absence():
             return convert(self._page.fetch("bots", self._bot, "submissions"), dict[str, Any])
+
+
+def _refuse_token(content: bytes, token: str) -> None:
+    """Raise `UsageFault` if a file in a zip has the bot's token. The arena says what else is wrong with the zip."""
+    unsound = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
+    with contextlib.suppress(*unsound), zipfile.ZipFile(BytesIO(content)) as archive:
+        for entry in archive.infolist():
+            if token.encode() in archive.read(entry):
+                raise UsageFault(
+                    f"{short_repr(entry.filename)} has the bot's token, which is not for others: take it out, or leave "
+                    "out the file"
+                )
 
 
 class _Refused(Fault):

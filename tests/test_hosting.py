@@ -538,6 +538,9 @@ async def test_what_is_no_program_or_no_change_is_refused_in_one_line(tmp_path: 
         bot = f"{await arena.page()}/api/v1/bots/mine"
         empty = await get(f"{bot}/submissions?file=mine.py&game=nim", own, "POST")
         assert "the body is empty: send the file itself" in empty.text
+        program = program.rename(program.with_name(f"{'x' * 120}.zip"))  # noqa: ASYNC240
+        long = await submit(arena, str(program), "--name", "mine")
+        assert long.err == "arena-bot: the name of the file has 124 characters: 100 at most\n"
         form = {"Authorization": f"Bearer {own}", "Content-Type": "multipart/form-data; boundary=x"}
         refused = await asyncio.to_thread(answer, f"{bot}/submissions", "POST", **form)
         assert "the body is a form: send the file itself" in refused.text
@@ -553,6 +556,10 @@ async def test_what_is_no_program_or_no_change_is_refused_in_one_line(tmp_path: 
             assert wrong.status == 400, query
             assert why in wrong.text
             assert (await get(f"{bot}/{query}", None, "POST")).status == 401
+        for number in ("9" * 30, "9" * 5000, "one", "%D9%A1"):
+            for what in ("", "/source", "/matches/nim"):
+                told = await get(f"{bot}/submissions/{number}{what}", own)
+                assert (told.status, "there is no version" in told.text) == (404, True), what
 
 
 async def test_an_arena_without_hosting_takes_no_program_and_knows_no_runner(tmp_path: Path, program: Path) -> None:
@@ -593,6 +600,25 @@ async def test_the_token_in_a_program_is_not_handed_in_with_it(tmp_path: Path, p
             part = await runner.ask(ReadVersion(digest=check.digest), SubmissionPart)
     found = read_submission(part.data, ["nim"], SubmissionLimits())
     assert found.files["mine.py"].decode() == MINE.replace('Mine("mine")', 'Mine("mine"), token=""')
+
+
+async def test_a_folder_is_handed_in_without_files_of_tokens_and_not_if_another_file_has_the_token(
+    tmp_path: Path,
+) -> None:
+    folder, token = tmp_path / "folder", "t" * 30
+    folder.mkdir()
+    (folder / "mine.py").write_text(MINE)
+    (folder / "bot.toml").write_text('games = ["nim"]\nlanguage = "python"\n')
+    (folder / ".arena-token-mine").write_text(token)
+    async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "mine", token=token):
+        words = (str(folder), "--name", "mine", "--token", token)
+        done = await submit(arena, *words)
+        assert done.code == 0, done.err
+        (folder / "notes.txt").write_text(f"mine: {token}")
+        done = await submit(arena, *words)
+    assert done.err == (
+        "arena-bot: 'notes.txt' has the bot's token, which is not for others: take it out, or leave out the file\n"
+    )
 
 
 async def test_a_name_that_another_owns_or_that_is_refused_leaves_no_token(

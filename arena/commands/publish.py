@@ -7,17 +7,18 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from arena.commands.name_list import read_name_list
 from arena.commands.output import translate_write_errors
-from arena.operator.name_list import DISPLAY_COLUMN, NAME_COLUMN
+from arena.operator.name_list import DISPLAY_COLUMN, NAME_COLUMN, NameList
+from arena.operator.new_bots import CREDENTIAL_COLUMN
 from arena.ratings.standings import TableRow
 from arena.ratings.tournament_standings import ADJUSTED
-from arena.store.entrants import sources_of
+from arena.store.entrants import EnteredVersion, entered_versions, sources_of
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import display_names
 from arena.store.result_queries import record_of
@@ -40,6 +41,11 @@ READ_ROWS = 500
 """Number of matches that are read at a time."""
 RESULT_COLUMNS = ("place", "score", "played", "won", "drawn", "lost", "forfeits", "version", "late")
 """The columns that are added to those of the names file."""
+REFUSED_COLUMNS = {
+    CREDENTIAL_COLUMN: "a result is for others to read",
+    **dict.fromkeys(RESULT_COLUMNS, "the result has one of its own"),
+}
+"""Columns that the names file may not have, each with the reason."""
 SOURCES_DATE = (1980, 1, 1, 0, 0, 0)
 """The date of all files in an archive of sources, so that equal programs give equal archives."""
 
@@ -48,7 +54,7 @@ def publish(where: str, tournament: str, to: Path, names: Path | None, *, replay
     """Write a tournament's page, and its table joined with a file of names, into a new folder, all or nothing. Raise
     `Fault` if there is no such tournament, or a file can't be read.
     """
-    listed = None if names is None else read_name_list(names)
+    listed = None if names is None else read_name_list(names, REFUSED_COLUMNS)
     with closing(Reader.open(where)) as reader:
         table = reader.read(tournament_table, tournament, {})
         if table is None:
@@ -62,10 +68,10 @@ def publish(where: str, tournament: str, to: Path, names: Path | None, *, replay
         for row in () if listed is None else listed.rows:
             if row.get(DISPLAY_COLUMN):
                 displays |= {bot: row[DISPLAY_COLUMN] for bot in bots if fold_name(bot) == fold_name(row[NAME_COLUMN])}
+        versions = reader.read(entered_versions, tournament, table.arguments)
         with translate_write_errors(to), replacing_folder(to) as folder:
-            (folder / PAGE_FILE).write_bytes(result_file(table, matches, displays, replays=replays))
-            rows, columns = ([], [NAME_COLUMN]) if listed is None else (listed.rows, listed.columns)
-            (folder / TABLE_FILE).write_text(result_csv(table, columns, rows), encoding="utf-8")
+            (folder / PAGE_FILE).write_bytes(result_file(table, matches, displays, versions, replays=replays))
+            (folder / TABLE_FILE).write_text(result_csv(table, versions, listed), encoding="utf-8")
             if replays:
                 (folder / REPLAYS_FOLDER).mkdir()
                 for match in matches:
@@ -77,35 +83,32 @@ def publish(where: str, tournament: str, to: Path, names: Path | None, *, replay
     say(f"{to}: {PAGE_FILE} and {TABLE_FILE} of {tournament}, {format_count(len(matches), 'match', 'matches')}")
 
 
-def result_csv(table: TournamentTable, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> str:
-    """Return the table as CSV: a row for each bot of the names file, then the other bots. Who did not play has no
-    result. Its columns are those of the names file and `RESULT_COLUMNS`.
+def result_csv(table: TournamentTable, versions: Mapping[str, EnteredVersion], listed: NameList | None) -> str:
+    """Return the table as CSV: the rows of the names file, then the other bots. Who did not play has no result. Its
+    columns are those of the names file and `RESULT_COLUMNS`, its delimiter is that of the file.
     """
+    rows = [] if listed is None else listed.rows
+    columns = [*rows[0]] if rows else [NAME_COLUMN]
     found = {fold_name(row.bot): row for row in table.table}
-    hosted = table.arguments.get("hosted") or {}
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*columns, *RESULT_COLUMNS])
-    listed = [*rows, *({NAME_COLUMN: row.bot} for row in table.table)]
-    done = set()
-    for row in listed:
-        key = fold_name(row[NAME_COLUMN])
-        if key not in done:
-            done.add(key)
-            result = found.get(key)
-            cells = [""] * len(RESULT_COLUMNS) if result is None else _result_cells(table, result, hosted)
-            writer.writerow([csv_cell(row.get(column, "")) for column in columns] + cells)
+    writer = csv.writer(text, delimiter="," if listed is None else listed.delimiter, lineterminator="\n")
+    writer.writerow([*map(csv_cell, columns), *RESULT_COLUMNS])
+    done = {fold_name(row[NAME_COLUMN]) for row in rows}
+    others = [{NAME_COLUMN: row.bot} for key, row in found.items() if key not in done]
+    for row in (*rows, *others):
+        result = found.get(fold_name(row[NAME_COLUMN]))
+        cells = [""] * len(RESULT_COLUMNS) if result is None else _result_cells(table, result, versions.get(result.bot))
+        writer.writerow([csv_cell(row.get(column, "")) for column in columns] + cells)
     return text.getvalue()
 
 
-def _result_cells(table: TournamentTable, row: TableRow, hosted: Mapping[str, Any]) -> list[Any]:
+def _result_cells(table: TournamentTable, row: TableRow, version: EnteredVersion | None) -> list[Any]:
     score = row.adjusted.score if table.ranked_by == ADJUSTED and row.adjusted else row.score
     if row.payoff is not None:
         score = row.payoff.mean
-    version = hosted.get(row.bot, {})
-    late = "late" if version.get("late") else ""
     counts = (row.played, row.won, row.drawn, row.lost, row.forfeits)
-    return [row.rank or "", f"{score:.4f}", *counts, version.get("version", ""), late]
+    entered = ["", ""] if version is None else [version.number, "late" if version.is_late else ""]
+    return [row.rank or "", f"{score:.4f}", *counts, *entered]
 
 
 def _read_matches(reader: Reader, tournament: str) -> list[Result]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import Connection
@@ -66,9 +66,12 @@ def find_entrants(
     If `bots` are named, they alone enter. With `late`, a bot that had no version then enters with its first one since.
     Raise `UsageFault` if a named bot can't enter.
     """
-    until = as_of or database_now(connection)
+    now = database_now(connection)
+    until = as_of or now
     named = {fold_name(bot): bot for bot in bots}
     entrants, notes = [], []
+    if until > now:
+        notes.append(f"{until} is still to come: versions that are handed in until then play if this is repeated")
     rows = execute(connection, _SELECT_ACTIVATIONS).all()
     refusals: dict[str, str] = {}
     for key, group in groupby(rows, lambda row: row.key):
@@ -132,6 +135,28 @@ def freeze_entrants(connection: Connection, tournament: str, entrants: Sequence[
             raise UsageFault(f"{entrant.bot}, version {entrant.number}, is no longer kept: it can't enter")
         row = {"tournament": tournament, **words, "number": entrant.number, "late": entrant.late}
         execute(connection, f"{insert_into('entrants', list(row))} ON CONFLICT DO NOTHING", row)
+
+
+class EnteredVersion(NamedTuple):
+    """A version with which a hosted bot entered a tournament: its number, and whether it came after the deadline."""
+
+    number: int
+    is_late: bool
+
+
+def entered_versions(
+    connection: Connection, tournament: str, arguments: Mapping[str, Any]
+) -> dict[str, EnteredVersion]:
+    """Return the versions with which hosted bots entered a tournament, by the names that the bots have now. If another
+    arena keeps them, the names are those of the tournament's arguments.
+    """
+    query = """SELECT bots.name, number, late FROM entrants JOIN bots ON bots.id = entrants.bot
+    WHERE tournament = :tournament"""
+    rows = execute(connection, query, {"tournament": tournament}).all()
+    if rows:
+        return {row.name: EnteredVersion(row.number, bool(row.late)) for row in rows}
+    hosted = arguments.get("hosted") or {}
+    return {bot: EnteredVersion(one["version"], bool(one.get("late"))) for bot, one in hosted.items()}
 
 
 def tournaments_of_bot(connection: Connection, bot: str) -> list[str]:

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from arena.store.bot_logs import BotLog, list_logs, logs_of_match
 from arena.store.registry import RegisteredBot
+from arena.web.answers import queue_endpoint
 from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
 from arena.web.errors import NotFound
 from arena.web.rendering import site_of
@@ -69,9 +70,12 @@ def log_routes(authorize: Authorize) -> list[Route]:
     async def list_(request: Request) -> Response:
         _, bot = await authorize(request)
         search = request.query_params.get("search", "")[:MAX_SEARCH_CHARS]
-        read = site_of(request).reader.read
-        logs = await run_in_threadpool(read, list_logs, bot.name, search, MAX_LISTED_LOGS)
-        return _respond(LogsAnswer(logs=[_entry_of(log, search) for log in logs]))
+
+        def find(request: Request) -> Response:
+            logs = site_of(request).reader.read(list_logs, bot.name, search, MAX_LISTED_LOGS)
+            return _respond(LogsAnswer(logs=[_entry_of(log, search) for log in logs]))
+
+        return await queue_endpoint(find, slow=True)(request)  # like long answers: all logs may have to be unpacked
 
     async def show(request: Request) -> Response:
         _, bot = await authorize(request)

@@ -33,13 +33,18 @@ class KeptFilesAnswer(Struct, frozen=True, kw_only=True):
     files: Mapping[str, bytes]
 
 
+def is_version_number(text: str) -> bool:
+    """Return whether a stranger's text is a whole number that a version can have."""
+    return text.isascii() and text.isdecimal() and len(text) < 10
+
+
 def kept_routes(authorize: Authorize) -> list[Route]:
     """Return the route of kept files. `authorize` returns the bot of a request that may read them, or raises."""
 
     async def show(request: Request) -> Response:
         _, bot = await authorize(request)
         read, wanted = site_of(request).reader.read, request.query_params.get("version")
-        if wanted is not None and not (wanted.isdecimal() and len(wanted) < 10):
+        if wanted is not None and not is_version_number(wanted):
             raise UsageFault(f"version is {short_repr(wanted)}: give the number of a version")
         versions = await run_in_threadpool(read, list_versions, bot.name)
         active = await run_in_threadpool(read, active_version, bot.name)

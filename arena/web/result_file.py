@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, may_be_first
+from arena.store.entrants import EnteredVersion
 from arena.store.tournaments import TournamentTable
-from arena.web.pages.tournaments import MAX_CROSS_TABLE_BOTS, cross_table, title_of_tournament, versions_of
+from arena.web.pages.tournaments import MAX_CROSS_TABLE_BOTS, cross_table, title_of_tournament, version_labels
 from arena.web.rendering import render_in_pieces
 from arena.web.site import static_file
 from arena.web.titles import game_title
@@ -19,7 +20,12 @@ STYLE_SHEETS = ("style.css", "pages/tournament.css")
 
 
 def result_file(
-    table: TournamentTable, matches: Sequence[Result], displays: Mapping[str, str], *, replays: bool
+    table: TournamentTable,
+    matches: Sequence[Result],
+    displays: Mapping[str, str],
+    versions: Mapping[str, EnteredVersion],
+    *,
+    replays: bool,
 ) -> bytes:
     """Return the HTML file. `displays` has the display names of some bots. With `replays`, each match is a link to
     `matches/ID.html`. The same result always gives the same bytes.
@@ -31,7 +37,7 @@ def result_file(
         "game": game_title(table.game),
         "first": first,
         "doubted": [bot for bot in may_be_first(table.table) if bot not in first],
-        "versions": versions_of(table),
+        "versions": version_labels(versions),
         "displays": displays,
         "unit": payoff_unit(table.game) or ("round" if table.payoffs else ""),
         "adjusted": table.ranked_by == ADJUSTED,

@@ -67,7 +67,7 @@ from arena.web.bot_logs import log_routes
 from arena.web.errors import NotFound
 from arena.web.hosted_sources import read_only_file
 from arena.web.hosting_config import HostingConfig
-from arena.web.kept_files import kept_routes
+from arena.web.kept_files import is_version_number, kept_routes
 from arena.web.offline import grades_of, offline_page_in_pieces
 from arena.web.rendering import site_of
 from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
@@ -160,10 +160,10 @@ class Submissions:
         return [
             Route(PATH, self._submit, methods=["POST"]),
             Route(PATH, self._list, methods=["GET"]),
-            Route(f"{PATH}/{{number:int}}", self._show, methods=["GET"]),
-            Route(f"{PATH}/{{number:int}}", self._publish, methods=["POST"]),
-            Route(f"{PATH}/{{number:int}}/source", self._send_source, methods=["GET"]),
-            Route(f"{PATH}/{{number:int}}/matches/{{game}}", self._send_replay, methods=["GET"]),
+            Route(f"{PATH}/{{number}}", self._show, methods=["GET"]),
+            Route(f"{PATH}/{{number}}", self._publish, methods=["POST"]),
+            Route(f"{PATH}/{{number}}/source", self._send_source, methods=["GET"]),
+            Route(f"{PATH}/{{number}}/matches/{{game}}", self._send_replay, methods=["GET"]),
             Route(HOSTING_PATH, self._change, methods=["POST"]),
             Route(MATCHES_PATH, self._request_match, methods=["POST"]),
             *log_routes(self._authorize),
@@ -280,12 +280,12 @@ class Submissions:
     async def _one_version(self, request: Request, hosting: HostingConfig, bot: str) -> VersionAnswer:
         """Return the version that the path of a request names. Raise `NotFound` if there is none."""
         told = await self._all_versions(request, hosting, bot)
-        return _find_version(told.versions, bot, request.path_params["number"])
+        return _find_version(told.versions, bot, _number_of(request))
 
     async def _send_replay(self, request: Request) -> Response:
         """Send the match of a check as one HTML file that plays offline."""
         _, bot = await self._authorize(request)
-        number, game = request.path_params["number"], request.path_params["game"]
+        number, game = _number_of(request), request.path_params["game"]
         records = await run_in_threadpool(site_of(request).reader.read, records_of_check, bot.name, number)
         if game not in records:
             raise NotFound(
@@ -296,7 +296,7 @@ class Submissions:
 
     async def _send_source(self, request: Request) -> Response:
         """Send the source of a version: its only file, or a zip. A published one is for everybody."""
-        name, number = request.path_params["bot"], request.path_params["number"]
+        name, number = request.path_params["bot"], _number_of(request)
         reader = site_of(request).reader
         published = await run_in_threadpool(reader.read, published_versions, name)
         version = next((one for one in published if one.number == number), None)
@@ -385,8 +385,13 @@ async def _read_body(request: Request, limits: SubmissionLimits) -> bytes:
 
 
 def _file_of(request: Request) -> str | None:
-    """Return the name of the source file in a request's body; None if it is a zip."""
-    file = request.query_params.get("file", f"bot{ZIP_ENDING}")[:MAX_NAME_CHARS]
+    """Return the name of the source file in a request's body; None if it is a zip.
+
+    Raise `UsageFault` if it is too long.
+    """
+    file = request.query_params.get("file", f"bot{ZIP_ENDING}")
+    if len(file) > MAX_NAME_CHARS:
+        raise UsageFault(f"the name of the file has {len(file)} characters: {MAX_NAME_CHARS} at most")
     return None if file.endswith(ZIP_ENDING) else file
 
 
@@ -417,8 +422,16 @@ def _read_truth(field: str, text: str) -> bool:
     return TRUTH_VALUES[text]
 
 
+def _number_of(request: Request) -> int:
+    """Return the number of the version that the path of a request names. Raise `NotFound` if it can't be one."""
+    text = request.path_params["number"]
+    if not is_version_number(text):
+        raise NotFound(f"there is no version {short_repr(text)}")
+    return int(text)
+
+
 def _read_number(text: str) -> int:
-    if not (text.isdecimal() and text.isascii() and len(text) < 10):
+    if not is_version_number(text):
         raise UsageFault(f"version is {short_repr(text)}: a whole number, as in the list of versions")
     return int(text)
 

@@ -19,6 +19,8 @@ from protocol.errors import UsageFault, os_errors_as
 
 IGNORED_NAMES = frozenset({"__pycache__", "node_modules", ".git", ".venv", ".DS_Store"})
 """The names of files and folders that are left out of a folder that is handed in."""
+CREDENTIAL_FILE_PREFIX = ".arena-token-"
+"""The start of the names of files in which clients keep tokens beside a program."""
 
 
 def submit(
@@ -88,6 +90,8 @@ def _pack(folder: Path) -> bytes:
             folders[:] = sorted(name for name in folders if name not in IGNORED_NAMES)
             for name in sorted(files):
                 path = Path(place, name)
-                if name not in IGNORED_NAMES and path.is_file() and not path.is_symlink():
+                if name in IGNORED_NAMES or name.startswith(CREDENTIAL_FILE_PREFIX):
+                    continue
+                if path.is_file() and not path.is_symlink():
                     archive.write(path, path.relative_to(folder).as_posix())
     return packed.getvalue()

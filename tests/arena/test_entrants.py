@@ -15,12 +15,13 @@ from arena.store.bot_versions import add_version, begin_check, choose_games, end
 from arena.store.entrants import (
     EntrantList,
     HostedEntrant,
+    entered_versions,
     find_entrants,
     freeze_entrants,
     sources_of,
     tournaments_of_bot,
 )
-from arena.store.registry import anonymize_bot, register_bot, revoke_bots
+from arena.store.registry import anonymize_bot, register_bot, rename_bot, revoke_bots
 from arena.store.store import Store
 from arena.store.upgrade import upgrade_database
 from databases import EVERY_DATABASE, alter
@@ -91,6 +92,13 @@ def test_each_bot_enters_with_the_version_that_was_active_at_the_deadline(course
     assert course.entrants(2).notes == ["Ann, version 2, came after the deadline: version 1 plays"]
 
 
+def test_a_deadline_that_is_still_to_come_is_told(course: Course) -> None:
+    course.has_passed(5, "ann", "a1")
+    assert course.entrants(5).notes == []
+    (note,) = course.entrants(6).notes
+    assert note == f"{at(6)} is still to come: versions that are handed in until then play if this is repeated"
+
+
 def test_a_version_that_was_handed_in_again_is_active_from_then_on(course: Course) -> None:
     course.has_passed(1, "ann", "a1")
     course.has_passed(2, "ann", "a2")
@@ -112,7 +120,7 @@ def test_a_version_that_the_owner_went_back_to_is_active_from_then_on_and_the_ga
 def test_a_version_counts_from_its_submission_however_long_its_check_took(course: Course) -> None:
     course.has_passed(1, "ann", "a1")
     waiting = course.submit(2, "ann", "a2")
-    found = course.entrants(3)
+    found = course.entrants(2)
     assert [one.number for one in found.entrants] == [1]
     assert found.notes == ["Ann, version 2, was handed in before the deadline, and its check has not ended"]
     course.end_check(9, waiting)
@@ -184,6 +192,16 @@ def test_the_sources_of_a_tournament_are_its_frozen_versions_and_else_the_active
     course.has_passed(2, "ann", "a2")
     assert list(course.store.iterate(sources_of, "t1")) == [("Ann", 1, b"a1"), ("bob", 1, b"b1")]
     assert list(course.store.iterate(sources_of)) == [("Ann", 2, b"a2"), ("bob", 1, b"b1")]
+
+
+def test_a_table_names_the_version_of_a_bot_that_was_renamed_since(course: Course) -> None:
+    course.has_passed(1, "ann", "a1")
+    course.has_passed(5, "zoe", "z1")
+    course.store.write(freeze_entrants, "t1", course.entrants(2, late=True).entrants)
+    course.store.write(rename_bot, "ann", "anna")
+    arguments = {"hosted": {"Ann": {"version": 1, "digest": "a1"}, "zoe": {"version": 1, "digest": "z1", "late": True}}}
+    assert course.store.read(entered_versions, "t1", arguments) == {"anna": (1, False), "zoe": (1, True)}
+    assert course.store.read(entered_versions, "t9", arguments) == {"Ann": (1, False), "zoe": (1, True)}
 
 
 def test_a_deleted_bot_has_no_sources_left_and_its_tournaments_can_be_told(course: Course) -> None:

@@ -66,17 +66,33 @@ def test_the_page_stands_alone_and_has_table_cross_table_and_matches(tmp_path: P
 
 def test_the_table_is_joined_with_the_file_of_names(tmp_path: Path, tournament: str) -> None:
     names = tmp_path / "names.csv"
-    names.write_text("name;display;group;mail\nBOB;Bób;1;=bob@example.org\nzoe;;2;zoe@example.org\n")
+    names.write_text("Name;display;group;=mail\nBOB;Bób;1;=bob@example.org\nzoe;;2;\nbob;;1;other@example.org\n")
     words = ["--to", str(tmp_path / "result"), "--names", str(names), "--data", str(tmp_path)]
     assert call("arena", "publish", tournament, *words).code == 0
     with (tmp_path / "result" / "results.csv").open(newline="") as file:
-        rows = {row["name"]: row for row in csv.DictReader(file)}
-    assert list(rows) == ["BOB", "zoe", "ann", "cid"]
+        rows = {row["name"]: row for row in csv.DictReader(file, delimiter=";")}
+    assert list(rows) == ["BOB", "zoe", "bob", "ann", "cid"]
+    assert rows["bob"]["place"] == rows["BOB"]["place"], "two people may have one bot"
     assert [rows["BOB"][column] for column in ("display", "group", "version", "late")] == ["Bób", "1", "1", "late"]
-    assert not rows["BOB"]["mail"].startswith("="), "a spreadsheet computes nothing"
+    assert rows["BOB"]["'=mail"] == "'=bob@example.org", "a spreadsheet computes nothing"
     assert [rows["ann"][column] for column in ("place", "score", "won", "forfeits")] == ["1", "1.0000", "2", "0"]
     assert [rows["zoe"][column] for column in ("place", "score", "played")] == ["", "", ""]
     assert '<bdi class="display">Bób</bdi>' in (tmp_path / "result" / "index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("column", "why"), [("Token", "a result is for others to read"), ("score", "the result has one of its own")]
+)
+def test_a_file_of_names_with_tokens_or_with_a_column_of_the_result_is_refused(
+    tmp_path: Path, tournament: str, column: str, why: str
+) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text(f"name,{column}\nann,secret\n")
+    words = ["--to", str(tmp_path / "result"), "--names", str(names), "--data", str(tmp_path)]
+    done = call("arena", "publish", tournament, *words)
+    line = f"{names}, line 1: there is a column {column.lower()} already, and {why}: leave it out"
+    assert done == (2, "", f"arena: {line}\n")
+    assert not (tmp_path / "result").exists()
 
 
 @pytest.mark.parametrize(

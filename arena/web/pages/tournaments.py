@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from arena.ratings.tournament_pairing import TEST_FORMAT
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, may_be_first
+from arena.store.entrants import EnteredVersion, entered_versions
 from arena.store.match_search import Search, search_matches
 from arena.store.planned import WAITING, open_plans
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
@@ -64,7 +65,7 @@ def tournament(request: Request) -> Response:
         config={key: _format_value(value) for key, value in config.items()},
         settings=shown.arguments.get("settings") or {},
         first=first,
-        versions=versions_of(shown),
+        versions=version_labels(site.reader.read(entered_versions, shown.tournament, shown.arguments)),
         doubted=[bot for bot in may_be_first(shown.table) if bot not in first],
         chance_note=chance_note(shown.standings),
         unit=unit,
@@ -83,10 +84,9 @@ def title_of_tournament(row: TournamentRow) -> str:
     return titles.pool_title(pool) if pool else titles.game_title(row.game)
 
 
-def versions_of(row: TournamentRow) -> dict[str, str]:
-    """Return the versions with which hosted bots entered, by bot."""
-    hosted = row.arguments.get("hosted") or {}
-    return {bot: f"{one['version']}{', late' if one.get('late') else ''}" for bot, one in hosted.items()}
+def version_labels(versions: Mapping[str, EnteredVersion]) -> dict[str, str]:
+    """Return the versions with which hosted bots entered, by bot, as tables have them."""
+    return {bot: f"{version.number}{', late' if version.is_late else ''}" for bot, version in versions.items()}
 
 
 def _pool(game: str, config: Mapping[str, Any]) -> str | None:
