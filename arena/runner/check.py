@@ -27,7 +27,7 @@ from arena.runs.match_host import TournamentHost
 from arena.runs.plan import Plan
 from arena.runs.sandbox import BotEnvironment
 from machine.arguments import read_clock
-from protocol.display import escape_unprintable
+from protocol.display import escape_unprintable, format_count
 from protocol.errors import Fault
 from protocol.games import load_game
 from protocol.match_logs import LOG_ENDING, OPEN_LOG_ENDING, MatchLog, ProgramFault
@@ -187,10 +187,14 @@ def _judge(bot: str, game: str, report: MatchReport, output: str, faults: Sequen
         if len(faults) > MAX_REPORTED_FAULTS:
             lines.append(f"  and {len(faults) - MAX_REPORTED_FAULTS} more times")
         return CheckOutcome(True, _printable("\n".join(lines)))
-    lines = [f"{game}: failed after {result.plies} plies: {_ADVICE.get(seat.reason, seat.reason)}"]
-    if number in report.failures:
-        lines.append(f"  {report.failures[number]}")
-    lines += [f"  {incident.text}" for name, incident in report.incidents if name == bot]
+    failure = report.failures.get(number)
+    if failure is None:
+        plies = format_count(result.plies, "ply", "plies")
+        lines = [f"{game}: failed after {plies}: {_ADVICE.get(seat.reason, seat.reason)}"]
+    else:
+        lines = [f"{game}: failed: {failure.replace(f' of {result.match}', '')}"]
+    told = [incident for name, incident in report.incidents if name == bot]
+    lines += [f"  {incident.text}" for incident in told if failure is None or incident.code != FAILED]
     if output:
         lines += [
             "  the last lines of its output:",
@@ -205,7 +209,8 @@ def _last_lines(log: Path, bot: str) -> str:
         lines = log.read_text(errors="replace").splitlines()
     except OSError:
         return ""
-    kept = [line for line in lines if not line.startswith((f"{bot}: connected to", f"{bot}: waiting"))]
+    of_client = tuple(f"{bot}: {words}" for words in ("connected to", "waiting", "had no move yet"))
+    kept = [line for line in lines if not line.startswith(of_client)]
     return "\n".join(kept[-MAX_OUTPUT_LINES:])
 
 
