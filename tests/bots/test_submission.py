@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,8 +26,7 @@ class Arena:
         self.now = 0.0
         self._answers = list(answers)
         monkeypatch.setattr(page, "fetch", self._fetch)
-        monkeypatch.setattr(submission.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(submission.time, "sleep", self._wait)
+        monkeypatch.setattr(submission, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=self._wait))
 
     def hand_in(self) -> int:
         submissions = BotSubmissions("ws://arena", "mine", "t" * 32, "http://arena")
