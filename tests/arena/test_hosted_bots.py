@@ -142,6 +142,16 @@ def test_a_program_that_forfeits_fails_its_check_with_advice(reason: str, why: s
     assert _judge("mine", "nim", _played(reason, 1), "") == (False, f"nim: failed after 1 ply: {why}")
 
 
+@pytest.mark.parametrize(
+    ("reason", "load", "is_told"),
+    [("timeout", 2.0, True), ("no_show", 11.3, True), ("timeout", 1.9, False), ("illegal", 9.0, False)],
+)
+def test_a_program_that_is_late_on_a_busy_machine_is_told_of_the_load(reason: str, load: float, is_told: bool) -> None:
+    report = _judge("mine", "nim", _played(reason, 3), "", load=load).report
+    told = f"  the runner's machine was busy, with a load of {load:.1f}: hand it in again for another check"
+    assert report.splitlines()[1:] == ([told] if is_told else [])
+
+
 def test_the_report_has_the_reason_of_a_crash_and_the_end_of_the_output_without_control_characters() -> None:
     incidents = (
         ("mine", Incident(at="", code="failed", text="see the output of the program")),
