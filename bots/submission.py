@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import sys
 import time
 import zipfile
@@ -37,6 +38,8 @@ POLL_INTERVAL_S = 1.0
 """Seconds between two questions how a check goes."""
 CHECK_TIMEOUT_S = 3600.0
 """Seconds for which a check is followed."""
+BUSY_TIMEOUT_S = 300.0
+"""Seconds for which a program is handed in again while the arena is busy with others."""
 OPEN_STATES = ("waiting", "checking")
 """The states of a version whose check has not ended."""
 NO_RUNNER_MESSAGE = "no runner is connected, so nothing is checked: ask the operator of the arena"
@@ -127,8 +130,7 @@ class BotSubmissions:
             content = content.replace(self._token.encode(), b"")
         if len(content) > limits.packed_bytes:
             raise UsageFault(f"{file} has {len(content)} bytes to hand in: {limits.packed_bytes} at most")
-        told = self._page.post(content, "bots", self._bot, "submissions", file=file, game=list(games))
-        return convert(told, Version)
+        return convert(self._post(file, content, games), Version)
 
     def follow(self, version: Version) -> Version:
         """Return a version once its check has ended. Raise `Fault` after `CHECK_TIMEOUT_S`."""
@@ -139,6 +141,21 @@ class BotSubmissions:
                 return version
             time.sleep(POLL_INTERVAL_S)
         raise Fault(f"{self._bot}: version {version.number} is not checked after {CHECK_TIMEOUT_S:g} s{version.delay}")
+
+    def _post(self, file: str, content: bytes, games: Sequence[str]) -> Any:
+        """Return the page's answer to a program. While the page is busy, wait as long as it says, and try again."""
+        until = time.monotonic() + BUSY_TIMEOUT_S
+        is_told = False
+        while True:
+            try:
+                return self._page.post(content, "bots", self._bot, "submissions", file=file, game=list(games))
+            except PageError as fault:
+                if fault.retry_after_s is None or time.monotonic() + fault.retry_after_s > until:
+                    raise
+                if not is_told:
+                    say(f"{self._bot}: the arena is receiving other programs; yours follows", flush=True)
+                    is_told = True
+                time.sleep(fault.retry_after_s * random.uniform(0.5, 1.0))
 
     def _prepare(self) -> ArenaLimits:
         """Return the arena's limits, after the bot was registered if it was unknown."""

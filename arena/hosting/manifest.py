@@ -69,6 +69,8 @@ def read_manifest(files: Mapping[str, bytes], games: Collection[str]) -> Manifes
         fields = tomllib.loads(files[MANIFEST_FILE].decode())
     except (ValueError, RecursionError) as exc:  # not UTF-8, not TOML, or a number of too many digits
         raise UsageFault(f"{MANIFEST_FILE} is not TOML: {exc}") from exc
+    if "games" not in fields:
+        raise UsageFault(f"{MANIFEST_FILE}: games is missing: add a line like games = {json.dumps(sorted(games)[:1])}")
     wrong = field_error(fields, _Declaration)
     if wrong is not None:
         raise UsageFault(f"{MANIFEST_FILE}: {wrong}")

@@ -19,6 +19,7 @@ from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
 from arena.runner.hosted_bot import client_command
 from arena.runner.kept_state import kept_files_of
+from arena.runner.load import machine_load
 from arena.runner.unpack import BuildFailed
 from arena.runner.version_cache import BuiltProgram, DiskFull, VersionCache
 from arena.runs.contestants import Contestant
@@ -27,7 +28,7 @@ from arena.runs.match_host import TournamentHost
 from arena.runs.plan import Plan
 from arena.runs.sandbox import BotEnvironment
 from machine.arguments import read_clock
-from protocol.display import escape_unprintable
+from protocol.display import escape_unprintable, format_count
 from protocol.errors import Fault
 from protocol.games import load_game
 from protocol.match_logs import LOG_ENDING, OPEN_LOG_ENDING, MatchLog, ProgramFault
@@ -48,6 +49,8 @@ MAX_REPORTED_FAULTS = 3
 """Maximum number of faults of a program that passed which its report lists."""
 _LOGS_FOLDER = "logs"
 """The folder of the log of the match, in the folder of a check."""
+BUSY_LOAD = 2.0
+"""The load of a machine, in processes a processor, from which a program may be late by no fault of its own."""
 _ADVICE = {
     TIMEOUT: f"its clock of {CHECK_CLOCK} ran out: answer within the `clock` of a turn, and flush each line",
     ILLEGAL: "it made moves that the rules do not allow, too often: answer with a move of `legal`",
@@ -159,7 +162,7 @@ async def _play(
         on_record(game, await asyncio.to_thread(played.closed.pack_record))
         log = _read_log(folder / _LOGS_FOLDER)
         output = _last_lines(folder / f"{check.bot}.log", check.bot) if log is None else log.text
-        return _judge(check.bot, game, played, output, () if log is None else log.faults)
+        return _judge(check.bot, game, played, output, () if log is None else log.faults, machine_load())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -172,8 +175,17 @@ def _read_log(folder: Path) -> MatchLog | None:
     return None
 
 
-def _judge(bot: str, game: str, report: MatchReport, output: str, faults: Sequence[ProgramFault] = ()) -> CheckOutcome:
-    """Return whether a bot played a match to its end, and the lines of the report about it."""
+def _judge(
+    bot: str,
+    game: str,
+    report: MatchReport,
+    output: str,
+    faults: Sequence[ProgramFault] = (),
+    load: float = 0.0,
+) -> CheckOutcome:
+    """Return whether a bot played a match to its end, and the lines of the report about it. `load` is that of the
+    machine when the match ended: a program may be late because others have the processors.
+    """
     result = report.result
     number = next(number for number, seat in enumerate(result.seats) if seat.bot == bot)
     seat = result.seats[number]
@@ -187,10 +199,16 @@ def _judge(bot: str, game: str, report: MatchReport, output: str, faults: Sequen
         if len(faults) > MAX_REPORTED_FAULTS:
             lines.append(f"  and {len(faults) - MAX_REPORTED_FAULTS} more times")
         return CheckOutcome(True, _printable("\n".join(lines)))
-    lines = [f"{game}: failed after {result.plies} plies: {_ADVICE.get(seat.reason, seat.reason)}"]
-    if number in report.failures:
-        lines.append(f"  {report.failures[number]}")
-    lines += [f"  {incident.text}" for name, incident in report.incidents if name == bot]
+    failure = report.failures.get(number)
+    if failure is None:
+        plies = format_count(result.plies, "ply", "plies")
+        lines = [f"{game}: failed after {plies}: {_ADVICE.get(seat.reason, seat.reason)}"]
+    else:
+        lines = [f"{game}: failed: {failure.replace(f' of {result.match}', '')}"]
+    told = [incident for name, incident in report.incidents if name == bot]
+    lines += [f"  {incident.text}" for incident in told if failure is None or incident.code != FAILED]
+    if seat.reason in (TIMEOUT, NO_SHOW) and load >= BUSY_LOAD:
+        lines.append(f"  the runner's machine was busy, with a load of {load:.1f}: hand it in again for another check")
     if output:
         lines += [
             "  the last lines of its output:",
@@ -205,7 +223,8 @@ def _last_lines(log: Path, bot: str) -> str:
         lines = log.read_text(errors="replace").splitlines()
     except OSError:
         return ""
-    kept = [line for line in lines if not line.startswith((f"{bot}: connected to", f"{bot}: waiting"))]
+    of_client = tuple(f"{bot}: {words}" for words in ("connected to", "waiting", "had no move yet"))
+    kept = [line for line in lines if not line.startswith(of_client)]
     return "\n".join(kept[-MAX_OUTPUT_LINES:])
 
 

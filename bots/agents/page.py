@@ -29,11 +29,15 @@ _PAGE_LINK_PATTERN = re.compile(r'<(https?://[^>]+)>; rel="alternate"')
 
 
 class PageError(Fault):
-    """The page does not answer, or its answer is an error or not valid. `status` is that of an error, else 0."""
+    """The page does not answer, or its answer is an error or not valid. `status` is that of an error, else 0.
 
-    def __init__(self, message: str, status: int = 0) -> None:
+    `retry_after_s` is the number of seconds after which a page that is busy may be asked again, else None.
+    """
+
+    def __init__(self, message: str, status: int = 0, retry_after_s: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.retry_after_s = retry_after_s
 
 
 def check_page(url: str) -> str:
@@ -96,7 +100,9 @@ class PageClient:
         if status not in (HTTPStatus.OK, HTTPStatus.ACCEPTED):
             error = answer.get("error", {}) if isinstance(answer, dict) else {}
             message = escape_unprintable(str(error.get("message", f"the page answers HTTP {status}")))
-            raise PageError(message, status)
+            wait = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
+            is_busy = status == HTTPStatus.SERVICE_UNAVAILABLE and wait.isdecimal()
+            raise PageError(message, status, int(wait) if is_busy else None)
         return answer
 
     def _find_page(self) -> str:

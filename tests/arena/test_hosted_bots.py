@@ -16,7 +16,7 @@ import pytest
 
 from arena.hosting.kept_files import pack_kept_files, read_kept_files
 from arena.runner.box import Boxes, KeptFiles
-from arena.runner.check import _judge
+from arena.runner.check import _judge, _last_lines
 from arena.runner.unboxed import Unboxed
 from arena.runs.job import MatchReport
 from arena.store.incident import Incident
@@ -115,7 +115,7 @@ def _played(reason: str, plies: int, ranks: tuple[int, int] = (1, 2), **more: An
     """The report of a match that `mine` ended for this reason. The ranks are those of `random` and `mine`."""
     bots = (("random", "win"), ("mine", reason))
     seats = [SimpleNamespace(bot=bot, reason=why, rank=rank) for (bot, why), rank in zip(bots, ranks, strict=True)]
-    closed = SimpleNamespace(result=SimpleNamespace(seats=seats, plies=plies))
+    closed = SimpleNamespace(result=SimpleNamespace(match="check-00000", seats=seats, plies=plies))
     return MatchReport(closed, **more)  # type: ignore[arg-type]
 
 
@@ -139,22 +139,38 @@ def test_a_program_that_keeps_the_rules_passes_its_check(reason: str, ranks: tup
 )
 def test_a_program_that_forfeits_fails_its_check_with_advice(reason: str, why: str) -> None:
     assert _judge("mine", "nim", _played(reason, 3), "") == (False, f"nim: failed after 3 plies: {why}")
+    assert _judge("mine", "nim", _played(reason, 1), "") == (False, f"nim: failed after 1 ply: {why}")
+
+
+@pytest.mark.parametrize(
+    ("reason", "load", "is_told"),
+    [("timeout", 2.0, True), ("no_show", 11.3, True), ("timeout", 1.9, False), ("illegal", 9.0, False)],
+)
+def test_a_program_that_is_late_on_a_busy_machine_is_told_of_the_load(reason: str, load: float, is_told: bool) -> None:
+    report = _judge("mine", "nim", _played(reason, 3), "", load=load).report
+    told = f"  the runner's machine was busy, with a load of {load:.1f}: hand it in again for another check"
+    assert report.splitlines()[1:] == ([told] if is_told else [])
 
 
 def test_the_report_has_the_reason_of_a_crash_and_the_end_of_the_output_without_control_characters() -> None:
     incidents = (
-        ("mine", Incident(at="", code="failed", text="it stopped")),
+        ("mine", Incident(at="", code="failed", text="see the output of the program")),
+        ("mine", Incident(at="", code="slow", text="it stopped")),
         ("random", Incident(at="", code="", text="other")),
     )
-    report = _played("failed", 3, failures={1: "at ply 3 its program ended"}, incidents=incidents)
+    report = _played("failed", 3, failures={1: "at ply 3 of check-00000 its program ended"}, incidents=incidents)
     assert _judge("mine", "nim", report, "Zero\x1b[2J\nlast").report.splitlines() == [
-        "nim: failed after 3 plies: its program failed",
-        "  at ply 3 its program ended",
+        "nim: failed: at ply 3 its program ended",
         "  it stopped",
         "  the last lines of its output:",
         "  | Zero\\x1b[2J",
         "  | last",
     ]
+
+
+def test_what_the_client_says_of_itself_is_left_out_of_the_output_of_a_program(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("mine: connected to x\nheaps\nmine: had no move yet at ply 1 of m when it left\n")
+    assert _last_lines(tmp_path / "log", "mine") == "heaps"
 
 
 def test_a_program_that_failed_and_went_on_passes_with_a_report_that_says_so() -> None:

@@ -155,7 +155,7 @@ def test_a_bad_zip_is_refused_in_one_line(make: Callable[[], bytes], why: str) -
         (b"#" * 16_385, "bot.toml has 16385 bytes: at most 16384"),
         (b'games = ["nim"]\ncommand = ["./bot"]\nlanguage = "perl"', "bot.toml: language is 'perl': one of"),
         (b"\xff", "bot.toml is not TOML"),
-        (b'language = "python"\n', "bot.toml: games is missing"),
+        (b'language = "python"\n', "bot.toml: games is missing: add a line like games = ["),
         (b'games = ["go"]\nlanguage = "python"', "bot.toml: games has 'go': one of nim, tictactoe"),
         (b'games = []\nlanguage = "python"', "bot.toml: games has 0 games: 1 to 8"),
         (b'games = ["nim"]\n', "bot.toml: there is no command"),

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+import zlib
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 from playwright.async_api import expect
 
+from arena.operator.bot_files import StoreMatchLog
 from arena.operator.hosting import CheckVersion, RunBot
+from arena.runner.hand_in import upload_file
 from chromium import DESKTOP, PHONE, Visits, barriers, sideways
 from hosted_runner import RECORD, joined
 from in_process import hosting
 from players import player, token_of
+from protocol.match_logs import MatchLog, ProgramFault
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -63,6 +68,21 @@ async def test_an_owner_hands_programs_in_and_changes_how_the_bot_runs(
         await page.get_by_role("button", name="Edit version 1").click()
         await expect(page.get_by_label("Its text")).to_have_value(re.compile("class Mine"))
         await expect(page.get_by_label("Its text")).to_be_focused()
+
+        show_logs = page.get_by_role("button", name="Show the newest logs")
+        await show_logs.click()
+        await expect(page.locator("#owner-found")).to_have_text("Its program has written nothing, and did not fail.")
+        fault = ProgramFault(ply=3, what="ended with exit code 1", last_lines="KeyError: 3")
+        log = MatchLog(match="m-1", text="heaps <b>\nKeyError: 3\n", faults=(fault,))
+        upload = await upload_file(runner.ask, zlib.compress(msgspec.json.encode(log)))
+        await runner.ask(StoreMatchLog(bot="mine", number=1, upload=upload))
+        await page.get_by_label("With this text, or all").fill("keyerror")
+        await show_logs.click()
+        listed = page.locator("#owner-log-list li")
+        await expect(listed).to_contain_text("at ply 3 its program ended with exit code 1KeyError: 3")
+        await page.get_by_role("button", name="Log of m-1").click()
+        await expect(page.locator("#owner-log")).to_contain_text("heaps <b>")
+        await expect(page.locator("#owner-log")).to_be_focused()
 
         pause = page.get_by_role("button", name="Pause")
         await pause.click()

@@ -1,4 +1,4 @@
-/** What the owner of a hosted bot does on its page: versions and reports, pausing, games, a match now, an editor. */
+/** What the owner of a hosted bot does on its page: versions, reports, logs, pausing, games, a match now, an editor. */
 
 import { complain, el, say } from "../dom.js";
 import { forget, keepToken, readToken, tokenOf, wrongWithToken } from "../identity.js";
@@ -52,6 +52,7 @@ part("pause").addEventListener("click", () => attempt(() => change(`paused=${!pa
 part("forget").addEventListener("click", signOut);
 part("games").addEventListener("submit", acting(() => change(gamesQuery(checked("chosen")))));
 part("match").addEventListener("submit", acting(play));
+part("logs-form").addEventListener("submit", acting(listLogs));
 part("file").addEventListener("submit", acting(handInFile));
 part("editor").addEventListener("submit", acting(() => handIn(part("name").value.trim(), part("text").value)));
 if (token !== undefined) {
@@ -134,6 +135,29 @@ async function play() {
   const { match } = await (await ask(`matches?${query}`, "POST")).json();
   const link = el("a", { href: `/matches/${encodeURIComponent(match)}` }, "its page");
   part("started").replaceChildren(`The match against ${opponent} starts when both bots are free: `, link);
+}
+
+/** List the newest logs, each with the faults of the program, and with the lines that have the text of the search. */
+async function listLogs() {
+  const search = part("search").value.trim();
+  const { logs } = await (await ask(`logs?${new URLSearchParams({ search })}`)).json();
+  const none = search === "" ? "Its program has written nothing, and did not fail." : "No log has this text.";
+  say(part("found"), logs.length === 0 ? none : `${logs.length} ${logs.length === 1 ? "log" : "logs"}, the newest first:`);
+  part("log-list").replaceChildren(
+    ...logs.map(({ match, version, faults, lines }) => {
+      const button = el("button", { type: "button", onclick: () => attempt(() => showLog(match)) }, `Log of ${match}`);
+      const told = [...faults.map(({ ply, what }) => `at ply ${ply} its program ${what}`), ...lines];
+      return el("li", {}, button, ` version ${version}`, ...told.map((line) => el("div", { class: "small" }, line)));
+    }),
+  );
+}
+
+async function showLog(match) {
+  const { version, text } = await (await ask(`logs/${encodeURIComponent(match)}`)).json();
+  part("log-title").hidden = part("log").hidden = false;
+  say(part("log-title"), `Match ${match}, version ${version}`);
+  say(part("log"), text);
+  part("log").focus();
 }
 
 async function handInFile() {
