@@ -40,8 +40,10 @@ _OF_BOT = "bot = (SELECT id FROM bots WHERE key = :key)"
 _ACTIVE = f"""id = coalesce((SELECT other.id FROM bot_versions AS other WHERE other.bot = bot_versions.bot
     AND other.state = '{PASSED}' ORDER BY other.active_since DESC, other.id DESC LIMIT 1), 0)"""
 """The SQL condition for the active version of each bot."""
+_UNCHECKED = f"state IN ('{WAITING}', '{CHECKING}')"
+"""The SQL condition for the versions whose check has not ended."""
 _DELETE_OLD = f"""DELETE FROM bot_versions WHERE bot = :bot AND submitted <= :since
-AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND NOT EXISTS (
+AND NOT {_UNCHECKED} AND NOT {_ACTIVE} AND NOT EXISTS (
     SELECT 1 FROM entrants WHERE entrants.bot = bot_versions.bot AND entrants.digest = bot_versions.digest
 ) AND id NOT IN (
     SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT :kept
@@ -258,8 +260,8 @@ def find_passed_version(connection: Connection, key: str, number: int) -> Hosted
 
 def unchecked_versions(connection: Connection) -> list[HostedVersion]:
     """Return the versions whose check has not ended, oldest first."""
-    query = f"{_SELECT_VERSION} WHERE state IN (:waiting, :checking) ORDER BY bot_versions.id"
-    return read_rows(HostedVersion, execute(connection, query, {"waiting": WAITING, "checking": CHECKING}))
+    query = f"{_SELECT_VERSION} WHERE {_UNCHECKED} ORDER BY bot_versions.id"
+    return read_rows(HostedVersion, execute(connection, query))
 
 
 class HostingTotals(Struct, frozen=True, kw_only=True):
@@ -307,19 +309,20 @@ def latest_versions(connection: Connection, limit: int) -> list[LatestVersion]:
 
 
 def begin_check(connection: Connection, version: int) -> HostedVersion | None:
-    """Note that a version is checked, and return it with its bot; None if it is gone."""
-    row = execute(connection, f"{_SELECT_VERSION} WHERE bot_versions.id = :id", {"id": version}).one_or_none()
-    if row is None:
+    """Note that a version is checked, and return it with its bot; None if it is gone, or if its check has ended."""
+    query = f"UPDATE bot_versions SET state = '{CHECKING}' WHERE id = :id AND {_UNCHECKED}"
+    if not execute(connection, query, {"id": version}).rowcount:
         return None
-    execute(connection, "UPDATE bot_versions SET state = :state WHERE id = :id", {"state": CHECKING, "id": version})
-    return read_row(HostedVersion, row)
+    return read_row(
+        HostedVersion, execute(connection, f"{_SELECT_VERSION} WHERE bot_versions.id = :id", {"id": version}).one()
+    )
 
 
 def end_check(
     connection: Connection, version: int, *, passed: bool, report: str, records: Mapping[str, bytes] = {}
 ) -> None:
-    """Store how the check of a version ended, with the gzipped records of its matches by game. A version that passed is
-    active from now on.
+    """Store how the check of a version ended, with the gzipped records of its matches by game, unless that is known
+    already. A version that passed is active from now on.
     """
     words = {
         "id": version,
@@ -327,8 +330,8 @@ def end_check(
         "report": replace_nul(report[-MAX_REPORT_CHARS:]),
         "records": msgspec.json.encode(records) if records else None,
     }
-    query = """UPDATE bot_versions SET state = :state, report = :report, check_records = :records, active_since = NULL
-    WHERE id = :id RETURNING bot"""
+    query = f"""UPDATE bot_versions SET state = :state, report = :report, check_records = :records, active_since = NULL
+    WHERE id = :id AND {_UNCHECKED} RETURNING bot"""
     owner = execute(connection, query, words).scalar_one_or_none()
     if passed and owner is not None:
         _activate(connection, owner, version, submitted_unless_replaced(connection, version))
