@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from arena.hosting.limits import VersionLimits
+from arena.hosting.limits import MAX_REPORT_CHARS, VersionLimits
 from arena.store.activations import note_activation, submitted_unless_replaced
 from arena.store.dialect import execute, insert_into, replace_nul
 from arena.store.registry import find_bot_id
@@ -26,8 +26,6 @@ from protocol.names import fold_name
 
 WAITING, CHECKING, PASSED, FAILED = "waiting", "checking", "passed", "failed"
 """The states of a version: it waits for its check, is checked, or the check ended so."""
-MAX_REPORT_CHARS = 16_384
-"""Maximum characters of the report of a check. Of a longer one, the end is kept."""
 READ_CHUNK_BYTES = 512 * 1024
 """The number of bytes of a submission that are read at a time."""
 MAX_CONTENT_BYTES = 2**30
