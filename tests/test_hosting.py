@@ -229,6 +229,33 @@ async def test_a_match_goes_on_with_the_version_that_began_it_when_its_runner_is
             assert (await second.next(RunBot)).number == 2
 
 
+async def test_a_paused_bot_finishes_its_match_on_another_runner_and_then_runs_no_longer(
+    tmp_path: Path, program: Path
+) -> None:
+    async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "other") as other:
+        await submit(arena, str(program), "--game", "nim")
+        async with joined(arena, slots=1) as first:
+            await first.report(await first.next(CheckVersion), passed=True, report="")
+            run = await first.next(RunBot)
+            async with player(arena.url, "mine", token=run.ticket, version="v1") as mine:
+                for one in (mine, other):
+                    await one.seek()
+                for one in (mine, other):
+                    await one.begin()
+                await hosted(arena, "--pause")
+                await first.next(FinishMatches)
+        async with joined(arena, slots=1) as second:
+            again = await second.next(RunBot)
+            await second.next(FinishMatches)
+            async with player(arena.url, "mine", token=again.ticket, version="v1") as mine:
+                await mine.expect("start")
+                await asyncio.gather(mine.play(), other.play())
+            await second.ask(ReportBotEnded(runner=second.number, bot="mine", why="it has finished"))
+            await second.next(EndBot)
+            await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
+            await second.next(CheckVersion)
+
+
 async def test_a_runner_that_could_not_make_a_check_does_not_fail_the_version(tmp_path: Path, program: Path) -> None:
     async with hosting_arena(tmp_path / "data") as arena:
         await submit(arena, str(program), "--game", "nim")

@@ -50,14 +50,13 @@ AND NOT {_UNCHECKED} AND NOT {_ACTIVE} AND NOT EXISTS (
 those with which it entered a tournament.
 """
 _SELECT_VERSION = """SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest, manifest,
-chosen_games
+chosen_games, EXISTS (SELECT 1 FROM paused_bots WHERE paused_bots.bot = bots.id) AS is_paused
 FROM bot_versions JOIN bots ON bots.id = bot_versions.bot"""
 """The query for `HostedVersion`, without a condition."""
 _SELECT_HOSTED = f"""{_SELECT_VERSION}
 WHERE state = '{PASSED}' AND bots.token_hash IS NOT NULL AND NOT bots.revoked AND bot_versions.{_ACTIVE}
-AND NOT EXISTS (SELECT 1 FROM paused_bots WHERE paused_bots.bot = bots.id)
 ORDER BY active_since, bot_versions.id"""
-"""The query for the bots that shall run, those that wait longest first."""
+"""The query for the bots that may run, those that wait longest first."""
 
 
 class BotVersion(Struct, frozen=True, kw_only=True):
@@ -116,6 +115,8 @@ class HostedVersion(Struct, frozen=True, kw_only=True):
     digest: str
     manifest: str
     chosen_games: str | None
+    is_paused: bool
+    """True if the owner has paused the bot."""
 
     @property
     def games(self) -> tuple[str, ...]:
@@ -245,7 +246,7 @@ def active_version(connection: Connection, bot: str) -> BotVersion | None:
 
 
 def hosted_bots(connection: Connection) -> list[HostedVersion]:
-    """Return the bots that shall run, with their active versions."""
+    """Return the bots that may run, with their active versions. Those that are paused only finish their matches."""
     return read_rows(HostedVersion, execute(connection, _SELECT_HOSTED))
 
 
@@ -278,7 +279,7 @@ def read_totals(connection: Connection, max_failed: int) -> HostingTotals:
     waiting = "SELECT count(*) FROM bot_versions WHERE state = :waiting"
     failed = read_rows(FailedVersion, execute(connection, query, {"most": max_failed}))
     return HostingTotals(
-        hosted=hosted_bots(connection),
+        hosted=[one for one in hosted_bots(connection) if not one.is_paused],
         waiting=execute(connection, waiting, {"waiting": WAITING}).scalar_one(),
         failed=failed,
         stored_bytes=_stored_bytes(connection),
