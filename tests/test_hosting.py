@@ -256,6 +256,20 @@ async def test_a_paused_bot_finishes_its_match_on_another_runner_and_then_runs_n
             await second.next(CheckVersion)
 
 
+async def test_a_version_whose_check_cost_the_only_runner_twice_is_not_checked_again(
+    tmp_path: Path, program: Path
+) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+        for _ in range(2):
+            async with joined(arena) as runner:
+                await runner.next(CheckVersion)
+        async with joined(arena) as runner:
+            await submit(arena, str(program), "--game", "tictactoe")
+            assert (await runner.next(CheckVersion)).number == 2
+            assert "the runners that checked this version were lost" in (await hosted(arena, "--report", "1")).out
+
+
 async def test_a_runner_that_could_not_make_a_check_does_not_fail_the_version(tmp_path: Path, program: Path) -> None:
     async with hosting_arena(tmp_path / "data") as arena:
         await submit(arena, str(program), "--game", "nim")

@@ -212,7 +212,7 @@ class Hosting:
                 report=report.report,
                 records=report.records,
             )
-        except ArenaFault:
+        except Exception:
             self._feed(fleet.CheckFailed(report.runner, report.version))
             raise
         self._feed(fleet.VersionChecked(report.runner, report.version))
