@@ -536,7 +536,11 @@ class PipedBot(Bot):
         elif program.exit_code or not mark:
             log.add_note(f"its files are not kept: it {describe_exit(program.exit_code)}")
         else:
-            self._match_logs.write_state(state)
+            try:
+                self._match_logs.write_state(state)
+            except UsageFault as fault:  # the next program must start, and the log be kept
+                log.add_note("its files are not kept: they can't be written")
+                self._say(str(fault))
 
     def _add_fault(self, match: PipedMatch, turn: Turn, what: str) -> None:
         """Add a fault of the program to the log, and write it now: the bot may not live to the end of the match."""
