@@ -219,9 +219,8 @@ class PipedProgram:
     def _exchange(self, deadline: float) -> None:
         """Wait until the program can read or has written something. Then write or read a chunk of bytes."""
         if self._is_closed:
-            raise ProgramExited(
-                self._process.wait(), f" in mid-line, after {_quote_end(self._output)}" if self._output else ""
-            )
+            code = self._wait_for_exit(deadline)
+            raise ProgramExited(code, f" in mid-line, after {_quote_end(self._output)}" if self._output else "")
         polled = select.poll()
         polled.register(self._out, select.POLLIN)
         if self._input:
@@ -234,6 +233,13 @@ class PipedProgram:
             self._write()
         if self._out in ready:
             self._read()
+
+    def _wait_for_exit(self, deadline: float) -> int:
+        """Return the exit code of a program that has closed its output."""
+        try:
+            return self._process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise UnusableAnswer("closed its standard output and did not exit until its time was over") from None
 
     def _describe_silence(self) -> str:
         if self._input:
