@@ -42,6 +42,7 @@ from arena.operator.requests import MAX_REQUEST_BYTES, encode_request
 from arena.runner import check, hosted_bot, runner, version_cache
 from arena.runner.box import Boxes
 from arena.runner.check import CheckOutcome
+from arena.runner.hand_in import folder_of_version
 from arena.runner.runner import MIN_PART_BYTES, PART_TIME_S, RunnerSession, next_part_bytes
 from arena.runner.version_cache import MIN_FREE_BYTES, BuiltProgram, DiskFull, VersionCache
 from machine.timeouts import scale_timeouts
@@ -160,6 +161,18 @@ async def test_a_runner_that_leaves_stops_when_its_bots_have_finished(tmp_path: 
         running.may_end.set()
         assert type(await arena.next()) is ReportBotEnded
         await asyncio.wait_for(working, WITHIN)
+
+
+async def test_a_runner_ends_the_logs_that_lost_clients_left_open_and_removes_folders_that_nobody_needs(
+    tmp_path: Path,
+) -> None:
+    left, unused = (folder_of_version(tmp_path, bot, 1) for bot in ("ann", "bob"))
+    for folder in (left, unused):
+        folder.mkdir(parents=True)
+    (left / "m-1.open").write_text("{}")
+    async with joined(tmp_path):
+        assert os.listdir(left.parent) == [left.name]
+        assert os.listdir(left) == ["m-1.json"]
 
 
 async def test_a_runner_whose_connection_ends_works_no_longer(tmp_path: Path) -> None:
