@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from random import Random
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -41,6 +42,7 @@ from arena.operator.hosting import (
 )
 from arena.runner.hand_in import upload_file
 from arena.runs.remote import LocalServer
+from arena.server.hosting import Hosting
 from arena.store.entrants import tournaments_of_bot
 from arena.store.store import Reader, Store
 from bots.client.tokens import default_path, find_or_make_token, find_token
@@ -279,6 +281,17 @@ async def test_a_runner_that_could_not_make_a_check_does_not_fail_the_version(tm
             await first.ask(ReportCheck(runner=first.number, **told))
             assert await second.next(CheckVersion) == check
         assert await arena.says("runner 1 can't check version 1: the disk is full")
+
+
+def test_a_bot_whose_runner_was_lost_is_its_authors_once_it_was_offline_in_between() -> None:
+    bot = Mock(key="mine")
+    clients = Mock()
+    hosting = Hosting(Mock(), Mock(), clients)
+    hosting._orphans.add("mine")
+    found = []
+    for clients.is_online.return_value in (True, False, True):
+        found.append(hosting._is_elsewhere(bot))
+    assert found == [False, False, True]
 
 
 def test_matches_wait_longer_after_a_restart_where_runners_must_start_bots_again() -> None:

@@ -274,8 +274,10 @@ class Hosting:
 
     def _is_elsewhere(self, hosted: HostedVersion) -> bool:
         """Return whether a bot is connected, but not by a runner: its author runs it, which comes first."""
-        is_ours = self._fleet.runner_of(hosted.key) is not None or hosted.key in self._orphans
-        return not is_ours and self._clients.is_online(hosted.name)
+        if not self._clients.is_online(hosted.name):
+            self._orphans.discard(hosted.key)
+            return False
+        return self._fleet.runner_of(hosted.key) is None and hosted.key not in self._orphans
 
     def _feed(self, event: fleet.Event) -> None:
         for effect in self._fleet.receive(event, asyncio.get_running_loop().time()):
