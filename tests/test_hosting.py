@@ -73,6 +73,12 @@ PART = SubmissionPart
 """The type of the answer to `ReadVersion`."""
 
 
+@pytest.fixture(autouse=True)
+def saved_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save tokens for this test alone: an arena of another one may have had the same port."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     file = tmp_path / "mine.py"
