@@ -38,10 +38,10 @@ _OF_BOT = "bot = (SELECT id FROM bots WHERE key = :key)"
 _ACTIVE = f"""id = coalesce((SELECT other.id FROM bot_versions AS other WHERE other.bot = bot_versions.bot
     AND other.state = '{PASSED}' ORDER BY other.active_since DESC, other.id DESC LIMIT 1), 0)"""
 """The SQL condition for the active version of each bot."""
-_UNCHECKED = f"state IN ('{WAITING}', '{CHECKING}')"
+_OPEN_CHECK = f"state IN ('{WAITING}', '{CHECKING}')"
 """The SQL condition for the versions whose check has not ended."""
 _DELETE_OLD = f"""DELETE FROM bot_versions WHERE bot = :bot AND submitted <= :since
-AND NOT {_UNCHECKED} AND NOT {_ACTIVE} AND NOT EXISTS (
+AND NOT {_OPEN_CHECK} AND NOT {_ACTIVE} AND NOT EXISTS (
     SELECT 1 FROM entrants WHERE entrants.bot = bot_versions.bot AND entrants.digest = bot_versions.digest
 ) AND id NOT IN (
     SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT :kept
@@ -259,7 +259,7 @@ def find_passed_version(connection: Connection, key: str, number: int) -> Hosted
 
 def unchecked_versions(connection: Connection) -> list[HostedVersion]:
     """Return the versions whose check has not ended, oldest first."""
-    query = f"{_SELECT_VERSION} WHERE {_UNCHECKED} ORDER BY bot_versions.id"
+    query = f"{_SELECT_VERSION} WHERE {_OPEN_CHECK} ORDER BY bot_versions.id"
     return read_rows(HostedVersion, execute(connection, query))
 
 
@@ -309,7 +309,7 @@ def latest_versions(connection: Connection, limit: int) -> list[LatestVersion]:
 
 def begin_check(connection: Connection, version: int) -> HostedVersion | None:
     """Note that a version is checked, and return it with its bot; None if it is gone, or if its check has ended."""
-    query = f"UPDATE bot_versions SET state = '{CHECKING}' WHERE id = :id AND {_UNCHECKED}"
+    query = f"UPDATE bot_versions SET state = '{CHECKING}' WHERE id = :id AND {_OPEN_CHECK}"
     if not execute(connection, query, {"id": version}).rowcount:
         return None
     return read_row(
@@ -330,7 +330,7 @@ def end_check(
         "records": msgspec.json.encode(records) if records else None,
     }
     query = f"""UPDATE bot_versions SET state = :state, report = :report, check_records = :records, active_since = NULL
-    WHERE id = :id AND {_UNCHECKED} RETURNING bot"""
+    WHERE id = :id AND {_OPEN_CHECK} RETURNING bot"""
     owner = execute(connection, query, words).scalar_one_or_none()
     if passed and owner is not None:
         _activate(connection, owner, version, submitted_unless_replaced(connection, version))
