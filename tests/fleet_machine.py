@@ -55,6 +55,7 @@ class FleetMachine(RuleBasedStateMachine):
         self.checks: dict[int, tuple[int, str]] = {}
         """The runner and the bot of each check under way, by version."""
         self.active: dict[str, int] = {}
+        self.paused: set[str] = set()
         self.began: dict[str, int] = {}
         """The version that began the match under way of a bot, which lasts while the bot is moved."""
         self.told: dict[str, int] = {}
@@ -72,6 +73,7 @@ class FleetMachine(RuleBasedStateMachine):
             case StartBot(runner, bot, version):
                 assert bot not in self.runs, "no bot is on two runners"
                 assert version == self.told.get(bot, self.active[bot])
+                assert bot in self.told or bot not in self.paused
                 self.check_takes_more(runner)
                 self.runs[bot] = runner, version
             case FinishBot(runner, bot):
@@ -96,7 +98,11 @@ class FleetMachine(RuleBasedStateMachine):
 
     def snapshot(self) -> None:
         self.told = dict(self.began)
-        bots = [HostedBot(bot, version, began=self.began.get(bot)) for bot, version in self.active.items()]
+        bots = [
+            HostedBot(bot, version, began=self.began.get(bot), is_paused=bot in self.paused)
+            for bot, version in self.active.items()
+            if bot in self.began or bot not in self.paused
+        ]
         self.feed(Snapshot(tuple(bots), tuple(UncheckedVersion(*one) for one in sorted(self.unchecked.items()))))
 
     def running_on(self, runner: int) -> list[str]:
@@ -129,6 +135,7 @@ class FleetMachine(RuleBasedStateMachine):
     def a_version_passes(self, bot: str) -> None:
         self.count += 1
         self.active[bot] = self.count
+        self.paused.discard(bot)
         self.snapshot()
 
     @rule()
@@ -140,6 +147,13 @@ class FleetMachine(RuleBasedStateMachine):
 
     @rule(bot=BOT)
     def a_bot_is_paused(self, bot: str) -> None:
+        if bot in self.active:
+            self.paused.add(bot)
+            self.snapshot()
+
+    @rule(bot=BOT)
+    def a_bot_is_revoked(self, bot: str) -> None:
+        self.paused.discard(bot)
         self.active.pop(bot, None)
         self.began.pop(bot, None)
         self.snapshot()
@@ -202,7 +216,7 @@ class FleetMachine(RuleBasedStateMachine):
                 self.end_check(version)
             self.began.clear()
             self.time_passes(SNAPSHOT_INTERVAL_S)
-        assert seen >= self.active.keys()
+        assert seen >= self.active.keys() - self.paused
         assert not self.unchecked
 
     def end(self, bot: str, *, runner_failed: bool = False) -> None:

@@ -13,8 +13,15 @@ from arena.store.upgrade import MIGRATIONS_FOLDER
 FIRST, LATER = SCHEMA_REVISIONS[-1], "9999"
 _UNDO_LOGS = ("DROP TABLE bot_states", "DROP TABLE bot_logs")
 _UNDO_PLANS = ("DROP TABLE planned_tournaments", "DROP TABLE entrants", "DROP TABLE bot_activations")
-BEFORE_PLANS = (*_UNDO_LOGS, *_UNDO_PLANS, "UPDATE alembic_version SET version_num = '0004'")
-"""The statements that take what the revision with planned tournaments and later ones added from a new database."""
+_CHOICE_COLUMNS = ("check_records", "source_file", "source_digest", "chosen_games", "published")
+TO_THIRD_SCHEMA = (
+    *_UNDO_LOGS,
+    *_UNDO_PLANS,
+    "DROP TABLE paused_bots",
+    *(f"ALTER TABLE bot_versions DROP COLUMN {column}" for column in _CHOICE_COLUMNS),
+    f"UPDATE alembic_version SET version_num = '{SCHEMA_REVISIONS[2]}'",
+)
+"""The statements that take what the revisions after the first one with hosted bots added from a new database."""
 TO_FIRST_SCHEMA = (
     *_UNDO_LOGS,
     *_UNDO_PLANS,

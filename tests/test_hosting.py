@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from random import Random
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -41,6 +42,7 @@ from arena.operator.hosting import (
 )
 from arena.runner.hand_in import upload_file
 from arena.runs.remote import LocalServer
+from arena.server.hosting import Hosting
 from arena.store.entrants import tournaments_of_bot
 from arena.store.store import Reader, Store
 from bots.client.tokens import default_path, find_or_make_token, find_token
@@ -69,6 +71,12 @@ LARGE = b"#" + Random(1).randbytes(2_000_000)
 """Two megabytes that can't be packed any tighter."""
 PART = SubmissionPart
 """The type of the answer to `ReadVersion`."""
+
+
+@pytest.fixture(autouse=True)
+def saved_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save tokens for this test alone: an arena of another one may have had the same port."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
 @pytest.fixture
@@ -229,6 +237,47 @@ async def test_a_match_goes_on_with_the_version_that_began_it_when_its_runner_is
             assert (await second.next(RunBot)).number == 2
 
 
+async def test_a_paused_bot_finishes_its_match_on_another_runner_and_then_runs_no_longer(
+    tmp_path: Path, program: Path
+) -> None:
+    async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "other") as other:
+        await submit(arena, str(program), "--game", "nim")
+        async with joined(arena, slots=1) as first:
+            await first.report(await first.next(CheckVersion), passed=True, report="")
+            run = await first.next(RunBot)
+            async with player(arena.url, "mine", token=run.ticket, version="v1") as mine:
+                for one in (mine, other):
+                    await one.seek()
+                for one in (mine, other):
+                    await one.begin()
+                await hosted(arena, "--pause")
+                await first.next(FinishMatches)
+        async with joined(arena, slots=1) as second:
+            again = await second.next(RunBot)
+            await second.next(FinishMatches)
+            async with player(arena.url, "mine", token=again.ticket, version="v1") as mine:
+                await mine.expect("start")
+                await asyncio.gather(mine.play(), other.play())
+            await second.ask(ReportBotEnded(runner=second.number, bot="mine", why="it has finished"))
+            await second.next(EndBot)
+            await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
+            await second.next(CheckVersion)
+
+
+async def test_a_version_whose_check_cost_the_only_runner_twice_is_not_checked_again(
+    tmp_path: Path, program: Path
+) -> None:
+    async with hosting_arena(tmp_path / "data") as arena:
+        await submit(arena, str(program), "--game", "nim")
+        for _ in range(2):
+            async with joined(arena) as runner:
+                await runner.next(CheckVersion)
+        async with joined(arena) as runner:
+            await submit(arena, str(program), "--game", "tictactoe")
+            assert (await runner.next(CheckVersion)).number == 2
+            assert "the runners that checked this version were lost" in (await hosted(arena, "--report", "1")).out
+
+
 async def test_a_runner_that_could_not_make_a_check_does_not_fail_the_version(tmp_path: Path, program: Path) -> None:
     async with hosting_arena(tmp_path / "data") as arena:
         await submit(arena, str(program), "--game", "nim")
@@ -238,6 +287,17 @@ async def test_a_runner_that_could_not_make_a_check_does_not_fail_the_version(tm
             await first.ask(ReportCheck(runner=first.number, **told))
             assert await second.next(CheckVersion) == check
         assert await arena.says("runner 1 can't check version 1: the disk is full")
+
+
+def test_a_bot_whose_runner_was_lost_is_its_authors_once_it_was_offline_in_between() -> None:
+    bot = Mock(key="mine")
+    clients = Mock()
+    hosting = Hosting(Mock(), Mock(), clients)
+    hosting._orphans.add("mine")
+    found = []
+    for clients.is_online.return_value in (True, False, True):
+        found.append(hosting._is_elsewhere(bot))
+    assert found == [False, False, True]
 
 
 def test_matches_wait_longer_after_a_restart_where_runners_must_start_bots_again() -> None:

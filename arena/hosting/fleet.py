@@ -39,6 +39,8 @@ class HostedBot(Struct, frozen=True):
     """The games that it plays. If they change, its run ends and another begins."""
     began: int | None = None
     """The id of the version that began the bot's match under way; None if the bot has no match."""
+    is_paused: bool = False
+    """True if the bot only finishes its match under way: its owner has paused it."""
 
 
 class UncheckedVersion(Struct, frozen=True):
@@ -69,7 +71,7 @@ class RunnerLeft(Struct, frozen=True):
 
 class Snapshot(Struct, frozen=True):
     """The bots that shall run now, and the versions that wait for their check, oldest first. A bot that is left out
-    ends: its owner paused it, it was revoked, or its author runs it.
+    ends: its owner paused it and it has no match, it was revoked, or its author runs it.
     """
 
     bots: tuple[HostedBot, ...]
@@ -172,8 +174,8 @@ class _Run:
     started: float
     since: float
     """The time since which the bot had waited for its slot."""
-    is_replaced: bool = False
-    """True if the bot was started with a version that had been replaced, to finish the match that it had begun."""
+    is_last: bool = False
+    """True if the bot was started to finish the match that it had begun: it is paused, or its version was replaced."""
     is_finishing: bool = False
 
 
@@ -285,7 +287,7 @@ class Fleet:
 
     def _is_outdated(self, bot: str, run: _Run) -> bool:
         wanted = self._wanted.get(bot)
-        return wanted is None or (wanted.version, wanted.games) != (run.version, run.games)
+        return wanted is None or wanted.is_paused or (wanted.version, wanted.games) != (run.version, run.games)
 
     def _on_ended(self, ended: BotEnded, now: float) -> list[Effect]:
         run = self._runs.get(ended.bot)
@@ -295,7 +297,7 @@ class Fleet:
         if ended.runner_failed:
             self._runners[ended.runner].rests_until = now + RUNNER_REST_S
             since = run.since
-        elif not run.is_finishing or (run.is_replaced and now - run.started < FIRST_RESTART_DELAY_S):
+        elif not run.is_finishing or (run.is_last and now - run.started < FIRST_RESTART_DELAY_S):
             self._delay(ended.bot, run, now)
         del self._runs[ended.bot]
         self._runners[run.runner].bots.remove(ended.bot)
@@ -361,13 +363,13 @@ class Fleet:
         return freest if freest is not None and free[freest] > 0 else None
 
     def _start_bot(self, number: int, bot: str, now: float) -> list[Effect]:
-        """Start a bot on a runner. A version that was replaced finishes the match that it began."""
+        """Start a bot on a runner. If it is paused, or its version was replaced, it only finishes its match."""
         wanted = self._wanted[bot]
         version = wanted.version if wanted.began is None else wanted.began
         self._runners[number].bots.add(bot)
-        is_replaced = version != wanted.version
-        self._runs[bot] = _Run(version, wanted.games, number, now, self._waiting.pop(bot), is_replaced)
-        finishing = self._finish([bot] if is_replaced else [])
+        is_last = wanted.is_paused or version != wanted.version
+        self._runs[bot] = _Run(version, wanted.games, number, now, self._waiting.pop(bot), is_last)
+        finishing = self._finish([bot] if is_last else [])
         return [StartBot(number, bot, version), *finishing]
 
     def _start_check(self, number: int, now: float) -> list[Effect]:

@@ -10,6 +10,8 @@ from protocol.submissions import MAX_SUBMISSION_BYTES
 
 KIB = 1024
 """Bytes of a KiB."""
+MAX_REPORT_CHARS = 16_384
+"""Maximum characters of the report of a check. Of a longer one, the end is kept."""
 
 
 class SubmissionLimits(Struct, frozen=True, kw_only=True):

@@ -89,15 +89,15 @@ class Boxes(Struct, frozen=True, kw_only=True):
         first = self._first_process(place, is_build=False)
         if kept is None:
             box = self._box({PROGRAM_FOLDER: folder}, PROGRAM_FOLDER, variables={**seeded, "KEEP": "/tmp"})  # noqa: S108
-            return (*box, *first, *_with_python(command))
+            return (*box, *first, *with_python(command))
         shown, variables = {PROGRAM_FOLDER: folder, STATE_TAR: kept.tar}, {**seeded, "KEEP": STATE_FOLDER}
         box = self._box(shown, PROGRAM_FOLDER, scratch=(STATE_FOLDER,), variables=variables)
-        return (*box, *first, "sh", "-c", keep_script(kept.names), STATE_TAR, *_with_python(command))
+        return (*box, *first, "sh", "-c", keep_script(kept.names), STATE_TAR, *with_python(command))
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
         """Return the command that builds a program of `folder` in a box, and writes the built folder as a tar."""
         box = self._box({PROGRAM_FOLDER: folder}, BUILD_FOLDER, scratch=(BUILD_FOLDER,))
-        words = ("sh", "-c", _BUILD_SCRIPT, PROGRAM_FOLDER, BUILD_FOLDER, *_with_python(command))
+        words = ("sh", "-c", _BUILD_SCRIPT, PROGRAM_FOLDER, BUILD_FOLDER, *with_python(command))
         return (*box, *self._first_process(place, is_build=True), *words)
 
     def _box(
@@ -146,6 +146,6 @@ def _rights_options(permitted: int) -> Iterator[str]:
             yield from ("--cap-add", name)
 
 
-def _with_python(command: Sequence[str]) -> tuple[str, ...]:
+def with_python(command: Sequence[str]) -> tuple[str, ...]:
     """Return a command in which the Python that has the library `bots` replaces `python3`."""
     return (sys.executable if command[0] in (PYTHON, "python") else command[0], *command[1:])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from arena.hosting.limits import MAX_REPORT_CHARS
 from arena.operator.hosting import MAX_RECORDS_BYTES, CheckVersion
 from arena.processes.bot_commands import parse_reference_spec, reference_command
 from arena.processes.launch_spec import allowed_environment
@@ -104,10 +104,11 @@ async def check_version(
         lines += _printable(program.build_output).splitlines()
     passed = True
     for game in program.manifest.games:
-        outcome = await _play(check, game, program, boxes, place, on_record)
+        with tempfile.TemporaryDirectory(prefix="arena-check-", ignore_cleanup_errors=True) as folder:
+            outcome = await _play(check, game, program, boxes, place, on_record, Path(folder))
         passed = passed and outcome.passed
         lines.append(outcome.report)
-    return CheckOutcome(passed, "\n".join(lines))
+    return CheckOutcome(passed, "\n".join(lines)[-MAX_REPORT_CHARS:])
 
 
 async def _play(
@@ -117,9 +118,9 @@ async def _play(
     boxes: Boxes,
     place: int,
     on_record: Callable[[str, bytes], None],
+    folder: Path,
 ) -> CheckOutcome:
     opponent = OPPONENT if fold_name(check.bot) != OPPONENT else f"{OPPONENT}-2"
-    folder = Path(tempfile.mkdtemp(prefix="arena-check-"))
     kept = kept_files_of(program.manifest, folder / _LOGS_FOLDER)
     program_command = boxes.program_command(program.folder, program.manifest.command, place, kept)
     options = ["--match-logs", str(folder / _LOGS_FOLDER), *(["--keep-state"] if kept else [])]
@@ -139,32 +140,29 @@ async def _play(
         clock=read_clock(CHECK_CLOCK),
         rated=False,
     )
+    job = MatchJob(
+        key="check",
+        plan=plan,
+        environment=BotEnvironment(variables=allowed_environment(os.environ)),
+        logs=folder,
+        connect_timeout_s=CONNECT_TIMEOUT_S,
+        strict=False,
+    )
+    host = TournamentHost(job, folder)
     try:
-        job = MatchJob(
-            key="check",
-            plan=plan,
-            environment=BotEnvironment(variables=allowed_environment(os.environ)),
-            logs=folder,
-            connect_timeout_s=CONNECT_TIMEOUT_S,
-            strict=False,
-        )
-        host = TournamentHost(job, folder)
-        try:
-            await host.open()
-            async with asyncio.timeout(MATCH_TIMEOUT_S):
-                played = await host.play(plan.schedule([])[0])
-        except TimeoutError:
-            return CheckOutcome(False, f"{game}: the match took more than {MATCH_TIMEOUT_S:g} s")
-        finally:
-            await host.close()
-        if not isinstance(played, MatchReport):
-            return CheckOutcome(False, f"{game}: no match could be played: {played.fault}")
-        on_record(game, await asyncio.to_thread(played.closed.pack_record))
-        log = _read_log(folder / _LOGS_FOLDER)
-        output = _last_lines(folder / f"{check.bot}.log", check.bot) if log is None else log.text
-        return _judge(check.bot, game, played, output, () if log is None else log.faults, machine_load())
+        await host.open()
+        async with asyncio.timeout(MATCH_TIMEOUT_S):
+            played = await host.play(plan.schedule([])[0])
+    except TimeoutError:
+        return CheckOutcome(False, f"{game}: the match took more than {MATCH_TIMEOUT_S:g} s")
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        await host.close()
+    if not isinstance(played, MatchReport):
+        return CheckOutcome(False, f"{game}: no match could be played: {played.fault}")
+    on_record(game, await asyncio.to_thread(played.closed.pack_record))
+    log = _read_log(folder / _LOGS_FOLDER)
+    output = _last_lines(folder / f"{check.bot}.log", check.bot) if log is None else log.text
+    return _judge(check.bot, game, played, output, () if log is None else log.faults, machine_load())
 
 
 def _read_log(folder: Path) -> MatchLog | None:

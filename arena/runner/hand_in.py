@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
 import zlib
@@ -15,7 +16,7 @@ import msgspec
 from arena.operator.bot_files import MAX_FILE_PART_BYTES, StoreMatchLog, UploadFilePart
 from arena.operator.client import NoServer, NoServerAnswer
 from protocol.errors import Fault
-from protocol.match_logs import LOG_ENDING, MatchLog
+from protocol.match_logs import LOG_ENDING, OPEN_LOG_ENDING, MatchLog
 from protocol.names import fold_name
 
 HAND_IN_INTERVAL_S = 1.0
@@ -33,6 +34,18 @@ log = logging.getLogger("arena.runner")
 def folder_of_version(folder: Path, bot: str, number: int) -> Path:
     """Return the folder, within the folder of the runner, in which the client of a bot's version leaves logs."""
     return folder / FOLDER_NAME / f"{number}.{fold_name(bot)}"
+
+
+def tidy_folders(folder: Path) -> None:
+    """End the logs that clients of an earlier run left open in the folder of the runner, and remove empty folders. Call
+    this while no client runs.
+    """
+    for file in folder.glob(f"{FOLDER_NAME}/*.*/*{OPEN_LOG_ENDING}"):
+        with contextlib.suppress(OSError):
+            file.replace(file.with_suffix(LOG_ENDING))
+    for version in folder.glob(f"{FOLDER_NAME}/*.*"):
+        with contextlib.suppress(OSError):
+            version.rmdir()
 
 
 async def upload_file(ask: Ask, content: bytes) -> str:

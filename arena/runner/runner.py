@@ -29,7 +29,7 @@ from arena.operator.hosting import (
 )
 from arena.runner.box import Boxes
 from arena.runner.check import CheckRecords, check_version
-from arena.runner.hand_in import HAND_IN_INTERVAL_S, hand_in_logs
+from arena.runner.hand_in import HAND_IN_INTERVAL_S, hand_in_logs, tidy_folders
 from arena.runner.hosted_bot import run_hosted_bot
 from arena.runner.kept_state import KeptStates
 from arena.runner.load import report_load
@@ -108,6 +108,7 @@ class RunnerSession:
         self._folder = folder
         self._logs = folder / "logs"
         self._states = KeptStates(folder, connection.ask)
+        tidy_folders(folder)
         self._handing_in = asyncio.Lock()
         self._versions = VersionCache(folder / "versions", boxes, self._read_version)
         self._runner = 0

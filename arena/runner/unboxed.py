@@ -6,9 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.hosting.languages import PYTHON
 from arena.processes.launch_spec import MIB, ResourceLimits
-from arena.runner.box import Boxes, KeptFiles, keep_script
+from arena.runner.box import Boxes, KeptFiles, keep_script, with_python
 from protocol import bot_launch
 
 _RUN_SCRIPT = 'cd "$0" && exec "$@"'
@@ -46,10 +45,10 @@ class Unboxed(Boxes, frozen=True, kw_only=True):
         words: tuple[str, ...] = ("sh", "-c", _RUN_SCRIPT, str(folder))
         if kept is not None:
             words = ("sh", "-c", _KEEP_PREAMBLE + keep_script(kept.names), str(kept.tar.absolute()), str(folder))
-        return (*self._environment(), *seeded, *words, *self._prlimit(), *_with_python(command))
+        return (*self._environment(), *seeded, *words, *self._prlimit(), *with_python(command))
 
     def build_command(self, folder: Path, command: Sequence[str], place: int) -> tuple[str, ...]:
-        return (*self._environment(), "sh", "-c", _BUILD_SCRIPT, str(folder), *self._prlimit(), *_with_python(command))
+        return (*self._environment(), "sh", "-c", _BUILD_SCRIPT, str(folder), *self._prlimit(), *with_python(command))
 
     def _environment(self) -> tuple[str, ...]:
         variables = {
@@ -64,8 +63,3 @@ class Unboxed(Boxes, frozen=True, kw_only=True):
         limits = ResourceLimits(memory=self.memory_mib * MIB)
         sizes = (f"--data={limits.memory}", f"--nofile={limits.files}", f"--fsize={limits.file_size}")
         return ("prlimit", *sizes, "--core=0")
-
-
-def _with_python(command: Sequence[str]) -> tuple[str, ...]:
-    """Return a command in which the Python that has the library `bots` replaces `python3`."""
-    return (sys.executable if command[0] in (PYTHON, "python") else command[0], *command[1:])

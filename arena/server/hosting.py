@@ -212,7 +212,7 @@ class Hosting:
                 report=report.report,
                 records=report.records,
             )
-        except ArenaFault:
+        except Exception:
             self._feed(fleet.CheckFailed(report.runner, report.version))
             raise
         self._feed(fleet.VersionChecked(report.runner, report.version))
@@ -247,16 +247,20 @@ class Hosting:
         known = {one.version: one for one in hosted}
         bots = []
         for one in hosted:
-            if not self._is_elsewhere(one):
-                began = await self._find_version_that_began(one)
-                if began is not None:
-                    known[began.version] = began
-                bots.append(fleet.HostedBot(one.key, one.version, one.games, None if began is None else began.version))
+            if self._is_elsewhere(one):
+                continue
+            began = await self._find_version_that_began(one)
+            if began is None:
+                if not one.is_paused:
+                    bots.append(fleet.HostedBot(one.key, one.version, one.games))
+            else:
+                known[began.version] = began
+                bots.append(fleet.HostedBot(one.key, one.version, one.games, began.version, is_paused=one.is_paused))
         return tuple(bots), known
 
     async def _find_version_that_began(self, hosted: HostedVersion) -> HostedVersion | None:
         """Return the version that began a bot's match under way; None without one. A match that another program of the
-        author's began goes on with the active version.
+        author's began goes on with the active version, unless the bot is paused.
         """
         began = [runner.version_of(seat) for runner, seat in self._clients.matches_of(hosted.key).values()]
         if not began:
@@ -266,12 +270,14 @@ class Hosting:
         for number in filter(None, map(parse_version_label, began)):
             if found := await self._store.read(bot_versions.find_passed_version, hosted.key, number):
                 return found
-        return hosted
+        return None if hosted.is_paused else hosted
 
     def _is_elsewhere(self, hosted: HostedVersion) -> bool:
         """Return whether a bot is connected, but not by a runner: its author runs it, which comes first."""
-        is_ours = self._fleet.runner_of(hosted.key) is not None or hosted.key in self._orphans
-        return not is_ours and self._clients.is_online(hosted.name)
+        if not self._clients.is_online(hosted.name):
+            self._orphans.discard(hosted.key)
+            return False
+        return self._fleet.runner_of(hosted.key) is None and hosted.key not in self._orphans
 
     def _feed(self, event: fleet.Event) -> None:
         for effect in self._fleet.receive(event, asyncio.get_running_loop().time()):

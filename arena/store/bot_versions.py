@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from arena.hosting.limits import VersionLimits
+from arena.hosting.limits import MAX_REPORT_CHARS, VersionLimits
 from arena.store.activations import note_activation, submitted_unless_replaced
 from arena.store.dialect import execute, insert_into, replace_nul
 from arena.store.registry import find_bot_id
@@ -26,8 +26,6 @@ from protocol.names import fold_name
 
 WAITING, CHECKING, PASSED, FAILED = "waiting", "checking", "passed", "failed"
 """The states of a version: it waits for its check, is checked, or the check ended so."""
-MAX_REPORT_CHARS = 16_384
-"""Maximum characters of the report of a check. Of a longer one, the end is kept."""
 READ_CHUNK_BYTES = 512 * 1024
 """The number of bytes of a submission that are read at a time."""
 MAX_CONTENT_BYTES = 2**30
@@ -40,8 +38,10 @@ _OF_BOT = "bot = (SELECT id FROM bots WHERE key = :key)"
 _ACTIVE = f"""id = coalesce((SELECT other.id FROM bot_versions AS other WHERE other.bot = bot_versions.bot
     AND other.state = '{PASSED}' ORDER BY other.active_since DESC, other.id DESC LIMIT 1), 0)"""
 """The SQL condition for the active version of each bot."""
+_OPEN_CHECK = f"state IN ('{WAITING}', '{CHECKING}')"
+"""The SQL condition for the versions whose check has not ended."""
 _DELETE_OLD = f"""DELETE FROM bot_versions WHERE bot = :bot AND submitted <= :since
-AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND NOT EXISTS (
+AND NOT {_OPEN_CHECK} AND NOT {_ACTIVE} AND NOT EXISTS (
     SELECT 1 FROM entrants WHERE entrants.bot = bot_versions.bot AND entrants.digest = bot_versions.digest
 ) AND id NOT IN (
     SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT :kept
@@ -50,14 +50,13 @@ AND state NOT IN ('{WAITING}', '{CHECKING}') AND NOT {_ACTIVE} AND NOT EXISTS (
 those with which it entered a tournament.
 """
 _SELECT_VERSION = """SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest, manifest,
-chosen_games
+chosen_games, EXISTS (SELECT 1 FROM paused_bots WHERE paused_bots.bot = bots.id) AS is_paused
 FROM bot_versions JOIN bots ON bots.id = bot_versions.bot"""
 """The query for `HostedVersion`, without a condition."""
 _SELECT_HOSTED = f"""{_SELECT_VERSION}
 WHERE state = '{PASSED}' AND bots.token_hash IS NOT NULL AND NOT bots.revoked AND bot_versions.{_ACTIVE}
-AND NOT EXISTS (SELECT 1 FROM paused_bots WHERE paused_bots.bot = bots.id)
 ORDER BY active_since, bot_versions.id"""
-"""The query for the bots that shall run, those that wait longest first."""
+"""The query for the bots that may run, those that wait longest first."""
 
 
 class BotVersion(Struct, frozen=True, kw_only=True):
@@ -116,6 +115,8 @@ class HostedVersion(Struct, frozen=True, kw_only=True):
     digest: str
     manifest: str
     chosen_games: str | None
+    is_paused: bool
+    """True if the owner has paused the bot."""
 
     @property
     def games(self) -> tuple[str, ...]:
@@ -245,7 +246,7 @@ def active_version(connection: Connection, bot: str) -> BotVersion | None:
 
 
 def hosted_bots(connection: Connection) -> list[HostedVersion]:
-    """Return the bots that shall run, with their active versions."""
+    """Return the bots that may run, with their active versions. Those that are paused only finish their matches."""
     return read_rows(HostedVersion, execute(connection, _SELECT_HOSTED))
 
 
@@ -258,8 +259,8 @@ def find_passed_version(connection: Connection, key: str, number: int) -> Hosted
 
 def unchecked_versions(connection: Connection) -> list[HostedVersion]:
     """Return the versions whose check has not ended, oldest first."""
-    query = f"{_SELECT_VERSION} WHERE state IN (:waiting, :checking) ORDER BY bot_versions.id"
-    return read_rows(HostedVersion, execute(connection, query, {"waiting": WAITING, "checking": CHECKING}))
+    query = f"{_SELECT_VERSION} WHERE {_OPEN_CHECK} ORDER BY bot_versions.id"
+    return read_rows(HostedVersion, execute(connection, query))
 
 
 class HostingTotals(Struct, frozen=True, kw_only=True):
@@ -278,7 +279,7 @@ def read_totals(connection: Connection, max_failed: int) -> HostingTotals:
     waiting = "SELECT count(*) FROM bot_versions WHERE state = :waiting"
     failed = read_rows(FailedVersion, execute(connection, query, {"most": max_failed}))
     return HostingTotals(
-        hosted=hosted_bots(connection),
+        hosted=[one for one in hosted_bots(connection) if not one.is_paused],
         waiting=execute(connection, waiting, {"waiting": WAITING}).scalar_one(),
         failed=failed,
         stored_bytes=_stored_bytes(connection),
@@ -307,19 +308,20 @@ def latest_versions(connection: Connection, limit: int) -> list[LatestVersion]:
 
 
 def begin_check(connection: Connection, version: int) -> HostedVersion | None:
-    """Note that a version is checked, and return it with its bot; None if it is gone."""
-    row = execute(connection, f"{_SELECT_VERSION} WHERE bot_versions.id = :id", {"id": version}).one_or_none()
-    if row is None:
+    """Note that a version is checked, and return it with its bot; None if it is gone, or if its check has ended."""
+    query = f"UPDATE bot_versions SET state = '{CHECKING}' WHERE id = :id AND {_OPEN_CHECK}"
+    if not execute(connection, query, {"id": version}).rowcount:
         return None
-    execute(connection, "UPDATE bot_versions SET state = :state WHERE id = :id", {"state": CHECKING, "id": version})
-    return read_row(HostedVersion, row)
+    return read_row(
+        HostedVersion, execute(connection, f"{_SELECT_VERSION} WHERE bot_versions.id = :id", {"id": version}).one()
+    )
 
 
 def end_check(
     connection: Connection, version: int, *, passed: bool, report: str, records: Mapping[str, bytes] = {}
 ) -> None:
-    """Store how the check of a version ended, with the gzipped records of its matches by game. A version that passed is
-    active from now on.
+    """Store how the check of a version ended, with the gzipped records of its matches by game, unless that is known
+    already. A version that passed is active from now on.
     """
     words = {
         "id": version,
@@ -327,8 +329,8 @@ def end_check(
         "report": replace_nul(report[-MAX_REPORT_CHARS:]),
         "records": msgspec.json.encode(records) if records else None,
     }
-    query = """UPDATE bot_versions SET state = :state, report = :report, check_records = :records, active_since = NULL
-    WHERE id = :id RETURNING bot"""
+    query = f"""UPDATE bot_versions SET state = :state, report = :report, check_records = :records, active_since = NULL
+    WHERE id = :id AND {_OPEN_CHECK} RETURNING bot"""
     owner = execute(connection, query, words).scalar_one_or_none()
     if passed and owner is not None:
         _activate(connection, owner, version, submitted_unless_replaced(connection, version))

@@ -219,9 +219,8 @@ class PipedProgram:
     def _exchange(self, deadline: float) -> None:
         """Wait until the program can read or has written something. Then write or read a chunk of bytes."""
         if self._is_closed:
-            raise ProgramExited(
-                self._process.wait(), f" in mid-line, after {_quote_end(self._output)}" if self._output else ""
-            )
+            code = self._wait_for_exit(deadline)
+            raise ProgramExited(code, f" in mid-line, after {_quote_end(self._output)}" if self._output else "")
         polled = select.poll()
         polled.register(self._out, select.POLLIN)
         if self._input:
@@ -234,6 +233,13 @@ class PipedProgram:
             self._write()
         if self._out in ready:
             self._read()
+
+    def _wait_for_exit(self, deadline: float) -> int:
+        """Return the exit code of a program that has closed its output."""
+        try:
+            return self._process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise UnusableAnswer("closed its standard output and did not exit until its time was over") from None
 
     def _describe_silence(self) -> str:
         if self._input:
@@ -543,7 +549,11 @@ class PipedBot(Bot):
         elif program.exit_code or not mark:
             log.add_note(f"its files are not kept: it {describe_exit(program.exit_code)}")
         else:
-            self._match_logs.write_state(state)
+            try:
+                self._match_logs.write_state(state)
+            except UsageFault as fault:  # the next program must start, and the log be kept
+                log.add_note("its files are not kept: they can't be written")
+                self._say(str(fault))
 
     def _add_fault(self, match: PipedMatch, turn: Turn, what: str) -> None:
         """Add a fault of the program to the log, and write it now: the bot may not live to the end of the match."""

@@ -89,6 +89,16 @@ def test_the_newest_version_that_passed_plays_and_a_failed_one_replaces_nothing(
     assert active(store) == 3
 
 
+def test_a_check_that_has_ended_neither_begins_nor_ends_again(store: Store) -> None:
+    passed, failed = add(store, "1"), add(store, "2")
+    check(store, passed)
+    check(store, failed, passed=False)
+    assert [store.write(begin_check, one.id) for one in (passed, failed)] == [None, None]
+    store.write(end_check, passed.id, passed=False, report="every runner was lost")
+    store.write(end_check, failed.id, passed=True, report="")
+    assert [each.state for each in store.read(list_versions, "ann")] == ["failed", "passed"]
+
+
 def test_the_same_content_is_one_version_which_plays_again_or_is_checked_again(store: Store) -> None:
     one, two = add(store, "1"), add(store, "2")
     check(store, one, passed=False)
@@ -138,11 +148,12 @@ def test_a_paused_bot_does_not_run_until_it_is_resumed(store: Store) -> None:
     store.write(set_paused, "ann", paused=True)
     store.write(set_paused, "ann", paused=True)
     assert store.read(is_paused, "ANN")
-    assert store.read(hosted_bots) == []
+    assert [one.is_paused for one in store.read(hosted_bots)] == [True], "it finishes its match"
+    assert store.read(read_totals, 0).hosted == []
     assert active(store) == 1
     store.write(set_paused, "ann", paused=False)
     assert not store.read(is_paused, "ann")
-    assert len(store.read(hosted_bots)) == 1
+    assert [one.is_paused for one in store.read(hosted_bots)] == [False]
     store.write(set_paused, "ann", paused=True)
     assert not store.read(is_paused, store.write(anonymize_bot, "ann"))
 

@@ -11,7 +11,15 @@ import pytest
 
 from arena.hosting.limits import VersionLimits
 from arena.store import bot_versions, entrants
-from arena.store.bot_versions import add_version, begin_check, choose_games, end_check, read_content, use_version
+from arena.store.bot_versions import (
+    add_version,
+    begin_check,
+    choose_games,
+    end_check,
+    list_versions,
+    read_content,
+    use_version,
+)
 from arena.store.entrants import (
     EntrantList,
     HostedEntrant,
@@ -25,7 +33,7 @@ from arena.store.registry import anonymize_bot, register_bot, rename_bot, revoke
 from arena.store.store import Store
 from arena.store.upgrade import upgrade_database
 from databases import EVERY_DATABASE, alter
-from later_schema import BEFORE_PLANS
+from later_schema import TO_THIRD_SCHEMA
 from protocol.errors import UsageFault
 
 pytestmark = EVERY_DATABASE
@@ -217,11 +225,14 @@ def test_a_deleted_bot_has_no_sources_left_and_its_tournaments_can_be_told(cours
     assert course.store.read(tournaments_of_bot, "ann") == [], "it is another one"
 
 
-def test_an_upgrade_takes_over_since_when_versions_are_active(course: Course) -> None:
+def test_an_upgrade_takes_over_versions_and_since_when_they_are_active(course: Course) -> None:
     course.has_passed(3, "ann", "a1")
+    course.submit(4, "ann", "a2")
+    before = course.store.read(list_versions, "ann")
     course.store.close()
-    alter(course.store.database, *BEFORE_PLANS)
+    alter(course.store.database, *TO_THIRD_SCHEMA)
     upgrade_database(course.store.database)
     with closing(Store.open(course.store.database)) as upgraded:
+        assert upgraded.read(list_versions, "ann") == before
         assert upgraded.read(find_entrants, "nim", at(2)).entrants == []
         assert [one.label for one in upgraded.read(find_entrants, "nim", at(3)).entrants] == ["v1"]

@@ -62,6 +62,12 @@ print(sorted(os.listdir("/bot")), os.getuid() != 0)
 """
 
 
+@pytest.fixture(autouse=True)
+def saved_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save tokens for this test alone: an arena of another one may have had the same port."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
 @boxed
 async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()

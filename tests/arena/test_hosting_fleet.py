@@ -92,6 +92,14 @@ def test_a_match_is_finished_by_the_version_that_began_it_also_after_its_runner_
     assert fed(again, Snapshot((NEW,))) == [StartBot(1, "ann", 1), FinishBot(1, "ann")], "the arena was restarted"
 
 
+def test_a_paused_bot_finishes_its_match_also_after_its_runner_is_lost() -> None:
+    fleet, paused = Fleet(), Snapshot((HostedBot("ann", 1, began=1, is_paused=True),))
+    fed(fleet, RunnerJoined(1, 1), RunnerJoined(2, 1), Snapshot((OLD,)))
+    assert fed(fleet, paused) == [FinishBot(1, "ann")]
+    assert fed(fleet, RunnerLeft(1)) == [StopBot(1, "ann"), StartBot(2, "ann", 1), FinishBot(2, "ann")]
+    assert fed(fleet, BotEnded(2, "ann"), Snapshot(())) == [StopBot(2, "ann")]
+
+
 def test_an_old_version_that_can_not_run_any_more_is_not_started_again_at_once() -> None:
     fleet = Fleet()
     fed(fleet, RunnerJoined(1, 1), Snapshot((NEW,)))

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ from arena.operator.channel import Channel
 from arena.operator.client import NoServerAnswer
 from arena.operator.hosting import (
     MAX_PART_BYTES,
+    MAX_RECORDS_BYTES,
     CheckVersion,
     EndBot,
     FinishMatches,
@@ -36,9 +38,11 @@ from arena.operator.hosting import (
     RunBot,
     SubmissionPart,
 )
-from arena.runner import hosted_bot, runner, version_cache
+from arena.operator.requests import MAX_REQUEST_BYTES, encode_request
+from arena.runner import check, hosted_bot, runner, version_cache
 from arena.runner.box import Boxes
 from arena.runner.check import CheckOutcome
+from arena.runner.hand_in import folder_of_version
 from arena.runner.runner import MIN_PART_BYTES, PART_TIME_S, RunnerSession, next_part_bytes
 from arena.runner.version_cache import MIN_FREE_BYTES, BuiltProgram, DiskFull, VersionCache
 from machine.timeouts import scale_timeouts
@@ -159,6 +163,18 @@ async def test_a_runner_that_leaves_stops_when_its_bots_have_finished(tmp_path: 
         await asyncio.wait_for(working, WITHIN)
 
 
+async def test_a_runner_ends_the_logs_that_lost_clients_left_open_and_removes_folders_that_nobody_needs(
+    tmp_path: Path,
+) -> None:
+    left, unused = (folder_of_version(tmp_path, bot, 1) for bot in ("ann", "bob"))
+    for folder in (left, unused):
+        folder.mkdir(parents=True)
+    (left / "m-1.open").write_text("{}")
+    async with joined(tmp_path):
+        assert os.listdir(left.parent) == [left.name]
+        assert os.listdir(left) == ["m-1.json"]
+
+
 async def test_a_runner_whose_connection_ends_works_no_longer(tmp_path: Path) -> None:
     async with joined(tmp_path) as (arena, session):
         arena.is_lost.set()
@@ -271,6 +287,24 @@ async def test_a_disk_that_becomes_full_while_a_version_is_written_is_no_fault_o
     with pytest.raises(DiskFull, match="is full: No space left on device"):
         await VersionCache(tmp_path, Boxes(memory_mib=64), read).get(PROGRAM.digest, 0)
     assert not os.listdir(tmp_path)
+
+
+async def test_the_report_of_a_check_is_no_longer_than_a_request_may_be_and_no_file_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def play(*given: Any) -> CheckOutcome:
+        (given[-1] / "mine.log").touch()
+        return CheckOutcome(False, "\1" * MAX_REQUEST_BYTES + given[1])
+
+    (temporary := tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(check, "_play", play)
+    async with joined(tmp_path) as (arena, session):
+        session.receive(CHECK)
+        checked = await arena.next()
+        assert len(encode_request(1, checked, "runner")) < MAX_REQUEST_BYTES - MAX_RECORDS_BYTES * 4 // 3
+        assert checked.report.endswith("nim")
+    assert not os.listdir(temporary)
 
 
 def test_parts_of_a_submission_are_small_on_a_slow_link_and_grow_on_a_fast_one() -> None:

@@ -209,6 +209,22 @@ def test_a_log_says_why_files_are_not_kept(
     )
 
 
+def test_files_that_can_not_be_written_cost_neither_the_log_nor_the_next_program(tmp_path: Path, script: Any) -> None:
+    (tmp_path / STATE_FILE / "in the way").mkdir(parents=True)
+    bot = PipedBot(
+        "mine", ["sh", "-c", f"{PLAYS}; printf -- '{MARK}'"], match_logs=MatchLogFolder(tmp_path), keeps_state=True
+    )
+    try:
+        bot.prepare(script.start())
+        bot.choose(turn(0))
+        bot.ended(script.end())
+        assert len(bot._idle) == 1
+    finally:
+        bot.close()
+    (log,) = tmp_path.glob("*.json")
+    assert "[its files are not kept: they can't be written]" in log.read_text()
+
+
 @pytest.mark.parametrize("is_asked", [True, False], ids=["in a turn", "between turns"])
 def test_a_program_that_keeps_files_and_exits_in_the_match_is_started_again(
     tmp_path: Path, script: Any, is_asked: bool

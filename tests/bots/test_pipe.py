@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -327,3 +328,13 @@ def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(
         (keeper, *others) = [pid for pid in descendants(os.getpid()) if pid not in before]
         os.kill(keeper, signal.SIGSTOP)
     assert all(ends(pid) for pid in (keeper, *others))
+
+
+def test_a_program_that_closes_its_output_and_stays_costs_no_more_than_its_time(start: messages.Start) -> None:
+    with piped("exec 1>&-; exec sleep 3", start) as bot:
+        program = bot._matches[start.match].program
+        assert program is not None
+        select.select([program._out], [], [])
+        program._read()
+        with pytest.raises(UnusableAnswer, match="closed its standard output and did not exit"):
+            program.read_line(time.monotonic())
