@@ -102,6 +102,8 @@ class _Guard:
                 if is_step:
                     self._check_unchanged(arguments[0])
                 result = call(method, function, *arguments)
+                if is_step:
+                    self._check_unchanged(arguments[0])
                 if method == "ranks":
                     self._check_ranks(result)
                 elif method == "returns":
