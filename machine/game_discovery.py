@@ -182,7 +182,7 @@ def _run(file: Path) -> ModuleType:
     try:
         # Not by the loader: its cache can't tell a file that changed within a second from the one before.
         exec(compile(source, str(file), "exec"), module.__dict__)  # noqa: S102  the user named the file
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         del sys.modules[name]
         raise GameFileFault(_describe_failure(file, exc)) from exc
     except BaseException:
@@ -191,7 +191,7 @@ def _run(file: Path) -> ModuleType:
     return module
 
 
-def _describe_failure(file: Path, exc: Exception) -> str:
+def _describe_failure(file: Path, exc: Exception | SystemExit) -> str:
     """Return a line on an exception that a file of a game raised: the file, the line and the reason."""
     if isinstance(exc, SyntaxError) and exc.filename == str(file):
         return f"{file.name}, line {exc.lineno}: {exc.msg}"
@@ -242,7 +242,7 @@ def locate_failures() -> Iterator[None]:
         raise GameFileFault(fault.reason) from fault
     except Fault:
         raise
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         for file in inherited_files():
             if line_of(file, exc) is not None:
                 raise GameFileFault(_describe_failure(file, exc)) from exc

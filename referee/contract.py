@@ -35,6 +35,8 @@ MAX_BOARD_COLUMNS = 80
 """Maximum width of a drawn board in columns."""
 MAX_REFUSAL_CHARS = 200
 """Maximum number of characters of a refusal."""
+CHANGED_BY_MOVE_REASON = "a move changed the state before it: make a new state instead"
+"""The reason why rules that change a state in place break the contract."""
 DEFAULT_MAX_PLIES = 5000
 """Number of plies after which a random game counts as endless."""
 LIMIT_KEYS: Mapping[str, str] = {"ply_limit": "max_plies", "round_limit": "max_rounds"}
@@ -112,11 +114,7 @@ class ContractChecker:
                 max_moves = max(max_moves, self._check_turn(state, rng))
             before = hash(state), game.encode_state(state)
             after = self._advance(state, seat, key, rng)
-            _require(
-                (hash(state), game.encode_state(state)) == before,
-                "apply",
-                "a move changed the state before it: make a new state instead",
-            )
+            _require((hash(state), game.encode_state(state)) == before, "apply", CHANGED_BY_MOVE_REASON)
             _require(game.ply(after) == ply + 1, "ply", f"ply is {game.ply(after)} after ply {ply}: it grows by 1")
             state = after
             states.append(state)
@@ -155,7 +153,9 @@ class ContractChecker:
             return self._after_round(game, state, key, rng)
         moves = self._timed("legal_moves", lambda: game.legal_moves(state))
         move = rng.choice([rng.choice(moves), game.sample_move(state, rng.randrange)])
+        before = hash(state)
         after, event = self._timed("apply", lambda: game.apply(state, move, dice))
+        _require(hash(state) == before, "apply", CHANGED_BY_MOVE_REASON)
         _require(
             (event.ply, event.seat, event.move) == (game.ply(state), seat, game.encode_move(move)),
             "apply",

@@ -20,6 +20,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from bots.environments.copying import DeepCopied
 from bots.environments.encodings import Mask, Vector, encoding_of
+from machine.game_discovery import resolve_game
 from machine.terminal import say
 from measuring.luck import luck_along
 from measuring.value_function import POINTS_UNIT, NoLuck
@@ -112,7 +113,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
                 f"render_mode is {short_repr(render_mode)}: it must be None or one of {', '.join(RENDER_MODES)}"
             )
         self.render_mode = render_mode
-        self.rules = load_game(game, config)
+        self.rules = load_game(resolve_game(game), config)
         self.encoding = encoding_of(self.rules)
         self._measure_luck(luck)
         name = f"{self.rules.name}_v{self.encoding.version}"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bots.environments.batched.batch import Masks, Numbers, Vectors, make_batch
 from bots.environments.copying import DeepCopied
+from machine.game_discovery import resolve_game
 from machine.generator import SEED_COUNT
 from measuring.value_function import NoLuck
 from protocol.display import list_first, short_repr
@@ -38,7 +39,7 @@ class VectorGames(DeepCopied):
     ) -> None:
         if not isinstance(num_envs, int | np.integer) or num_envs < 1:
             raise UsageFault(f"num_envs is {short_repr(num_envs)}: it must be a whole number, 1 or more")
-        self.rules = load_game(game, config)
+        self.rules = load_game(resolve_game(game), config)
         self.num_envs = num_envs
         self.batch = make_batch(self.rules, num_envs, luck)
         self.encoding = self.batch.encoding

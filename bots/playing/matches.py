@@ -18,6 +18,7 @@ from bots.client.loading import build_bot, make_bot
 from bots.client.warm_up import warm_up_bot
 from bots.playing.local_match import LocalClient, LocalMatch, make_local_header
 from machine.cores import usable_cores
+from machine.game_discovery import resolve_game
 from machine.terminal import say
 from machine.workers.cluster import cluster_pool
 from machine.workers.local import WorkerPool, process_pool, spread
@@ -156,6 +157,7 @@ class _Table:
         raises: bool,
         entrants: tuple[Any, ...] | None = None,
     ) -> None:
+        game = resolve_game(game)
         self._rules = shared_game(game, load_game(game, config).config)  # held here, so that they stay in the cache
         self._clock, self._timed = _check_clock(clock), clock is not None
         if len(bots) != self._rules.seats:

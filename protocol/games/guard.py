@@ -57,7 +57,7 @@ def locate_rules_faults(game: str, room: ModuleType) -> Iterator[None]:
         yield
     except Fault:
         raise
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         raise make_rules_fault(game, room, exc) from exc
 
 
@@ -102,12 +102,14 @@ class _Guard:
                 if is_step:
                     self._check_unchanged(arguments[0])
                 result = call(method, function, *arguments)
+                if is_step:
+                    self._check_unchanged(arguments[0])
                 if method == "ranks":
                     self._check_ranks(result)
                 elif method == "returns":
                     self._check_returns(result)
                 return result
-            except Exception as exc:
+            except (Exception, SystemExit) as exc:
                 if may_refuse and isinstance(exc, (IllegalMove, MalformedMove)) and not self._is_of_author(exc):
                     raise
                 raise make_rules_fault(self._game.name, self._room, exc) from exc
@@ -121,7 +123,7 @@ class _Guard:
             self._check_to_move(wire["to_move"])
             if type(wire["ply"]) is not int or wire["ply"] < 0:
                 raise RulesError(f"ply is {short_repr(wire['ply'])}: it is a whole number from 0")
-        except Exception as exc:
+        except (Exception, SystemExit) as exc:
             raise make_rules_fault(self._game.name, self._room, exc) from exc
         self._shown = state, wire
         return wire

@@ -223,6 +223,16 @@ def test_a_game_that_breaks_the_contract_is_not_stored(race: Path, data: Path, a
     assert not data.exists()
 
 
+@SQLITE_ALONE
+def test_rules_that_end_their_program_are_named_with_their_line(race: Path, arena: Callable[..., Done]) -> None:
+    source = race.read_text().splitlines()
+    number = next(number for number, line in enumerate(source, 1) if "def play(" in line)
+    race.write_text("\n".join((*source[:number], "        raise SystemExit(3)", *source[number:])))
+    assert arena("game", "add", str(race)) == (2, "", f"arena: race.py, line {number + 1}: SystemExit: 3\n")
+    race.write_text("\n".join(("raise SystemExit(3)", *source)))
+    assert arena("game", "add", str(race)) == (2, "", "arena: race.py, line 1: SystemExit: 3\n")
+
+
 def test_a_removed_game_begins_no_match_and_stays_readable(
     race: Path, data: Path, arena: Callable[..., Done], forget: Callable[[], None]
 ) -> None:

@@ -229,12 +229,14 @@ async def test_rules_are_interrupted_when_their_time_is_up_and_no_other_code_is(
     assert signal.getsignal(signal.SIGALRM) is before
 
 
+@pytest.mark.parametrize(
+    ("failing", "said"), [("1 / 0", "ZeroDivisionError: division by zero"), ("exit(3)", "SystemExit: 3")]
+)
 def test_a_match_in_process_whose_rules_fail_is_void_and_the_next_one_is_played(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, failing: str, said: str
 ) -> None:
-    with brought(
-        write_game(tmp_path, (PLAY, f"{PLAY} if self.fine else 1 / 0"), ("    name =", "    fine = True\n    name ="))
-    ):
+    play = f"{PLAY} if self.fine else {failing}"
+    with brought(write_game(tmp_path, (PLAY, play), ("    name =", "    fine = True\n    name ="))):
         contestants = tuple(Contestant(name, (), spec=BotSpec(bot="random", name=name, seed="")) for name in "ab")
         made = plan("ab", "counting", contestants=contestants)
         host = InProcessHost(MatchJob(key="k", plan=made, environment=BotEnvironment(variables={}), logs=tmp_path))
@@ -245,9 +247,7 @@ def test_a_match_in_process_whose_rules_fail_is_void_and_the_next_one_is_played(
         assert [void.result.reason, host.play(second).result.reason] == ["void", "win"]
         verify_record(read_record(void.closed.pack_record(), void.result.match))
     (line,) = caplog.messages
-    assert line.endswith(
-        " is void: the rules of counting failed: counting.py, line 28: ZeroDivisionError: division by zero"
-    )
+    assert line.endswith(f" is void: the rules of counting failed: counting.py, line 28: {said}")
 
 
 def test_pages_and_the_api_leave_out_a_game_whose_rules_fail(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from pettingzoo.test import api_test
 
+from bots import play
 from bots.environments import VectorGames, VectorSingle, env
 from bots.environments.batched.single_games import SingleGamesBatch
 from bots.environments.encodings import encoding_of
@@ -32,6 +33,13 @@ def known() -> Iterator[None]:
 def test_it_is_an_environment_of_pettingzoo(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     api_test(env(name), num_cycles=60)
     assert "Passed" in capsys.readouterr().out
+
+
+def test_a_file_of_a_game_is_an_environment_and_is_played_by_the_library() -> None:
+    file = str(EXAMPLES / "pig.py")
+    assert env(file).metadata["name"] == VectorSingle(file, num_envs=1).metadata["name"] == "pig_v1"
+    played, known = (play(["random", "r2=random"], game, seed=1) for game in (file, "pig"))
+    assert played.result.digest == known.result.digest
 
 
 def test_a_vector_has_the_seats_own_marks_first() -> None:

@@ -64,3 +64,10 @@ async def test_a_person_chooses_moves_without_cells_by_buttons(visit: Visit, riv
         told = await rival.expect("turn")
         await rival.move(await rival.expect("turn") if "legal" not in told else told, {"move": "fold"})
     assert (await rival.expect("end"))["reason"] == "win"
+
+
+@pytest.mark.usefixtures("rival")
+async def test_the_rules_of_a_game_without_a_text_say_what_it_is_about(visit: Visit) -> None:
+    page = await visit.open("/rules/onecard")
+    await expect(page.locator(".brief")).to_contain_text("card")
+    await page.evaluate("import(document.querySelector('script[src*=\"pages/rules.js\"]').src)")

@@ -181,8 +181,10 @@ def test_rules_that_fail_elsewhere_void_the_match_with_their_line(tmp_path: Any)
         assert table.match.result("x").reason == VOID
 
 
-@pytest.mark.parametrize("method", ["return [1, 2]", "return Count(state.number + move, 1 - state.seat)"])
-def test_rules_that_change_a_state_spoil_no_other_match(tmp_path: Any, method: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "place"), [("return [1, 2]", ""), ("return Count(state.number + move, 1 - state.seat)", "counting.py: ")]
+)
+def test_rules_that_change_a_state_spoil_no_other_match(tmp_path: Any, method: str, place: str) -> None:
     """Equal states of two matches are kept once, until one of the matches goes on."""
     with brought(write_game(tmp_path, *MUTABLE, (method, f"state.note()\n        {method}"))):
         table, other = IsolatedTable("counting"), IsolatedTable("counting")
@@ -192,8 +194,8 @@ def test_rules_that_change_a_state_spoil_no_other_match(tmp_path: Any, method: s
             assert one.last(0).state["seen"] == []
         table.play({"move": 1})
         other.play({"move": 2})
-        changed = ["the rules of counting failed: a state changed after it was returned: make a new state instead"]
-        assert table.faults == (changed if method == "return [1, 2]" else [])
+        reason = "a state changed after it was returned: make a new state instead"
+        assert table.faults == [f"the rules of counting failed: {place}{reason}"]
         assert other.faults == []
 
 

@@ -100,6 +100,10 @@ def played(moves: list[int], **fixed: Any) -> Table:
             "counting.py: a state changed after it was returned: make a new state instead",
         ),
         (
+            [*MUTABLE, (PLAY, f"state.note()\n        {PLAY}")],
+            "counting.py: a state changed after it was returned: make a new state instead",
+        ),
+        (
             [(PLAY, "from protocol.errors import IllegalMove\n        raise IllegalMove('not you')")],
             "counting.py, line 28: IllegalMove: not you",
         ),

@@ -33,6 +33,7 @@ function picture(state, view, caption) {
 async function draw() {
   if (!isLoaded(game)) return; // the text is there without pictures
   const [first, ...moves] = examples();
+  if (first === undefined) return; // a game of one file may have no text
   let state = { ...first.value, seat: first.value.to_move };
   document.getElementById("picture").replaceChildren(picture(first.value, {}, "The example position of the rules below."));
   for (const { value: move, paragraph } of rules && !Array.isArray(state.to_move) ? moves : []) {
