@@ -20,8 +20,8 @@ MAX_NOTICE_CHARS = 200
 
 @contextmanager
 def announce_warmups(logs: Path, pattern: str = "**/*.log") -> Iterator[threading.Event]:
-    """Watch the logs of bots in a folder, those that match a pattern. When a bot says that it warms up, print one notice
-    to standard error.
+    """Watch the logs of bots in a folder, those that match a pattern. When a bot says that it warms up, print one
+    notice to standard error.
 
     The watch ends after a minute, when the yielded event is set, or on exit. Older lines of the logs are ignored.
     """
