@@ -227,7 +227,7 @@ class BuiltinBotSupervisor:
             bot_launch.TOKEN_FD_VARIABLE: "0",
             bot_launch.PIN_NODE_VARIABLE: "1",
         }
-        with announce_warmups(self._folder):
+        with announce_warmups(self._folder, "*.log"):  # the folders of runners have programs of strangers
             async with asyncio.TaskGroup() as group:
                 for bot in self._bots:
                     order = LaunchSpec(

@@ -19,13 +19,14 @@ MAX_NOTICE_CHARS = 200
 
 
 @contextmanager
-def announce_warmups(logs: Path) -> Iterator[threading.Event]:
-    """Watch the logs of the bots in a folder. When a bot says that it warms up, print one notice to standard error.
+def announce_warmups(logs: Path, pattern: str = "**/*.log") -> Iterator[threading.Event]:
+    """Watch the logs of bots in a folder, those that match a pattern. When a bot says that it warms up, print one
+    notice to standard error.
 
     The watch ends after a minute, when the yielded event is set, or on exit. Older lines of the logs are ignored.
     """
     enough = threading.Event()
-    looking = threading.Thread(target=_watch_logs, args=(logs, _log_sizes(logs), enough), daemon=True)
+    looking = threading.Thread(target=_watch_logs, args=(logs, pattern, _log_sizes(logs, pattern), enough), daemon=True)
     looking.start()
     try:
         yield enough
@@ -34,18 +35,19 @@ def announce_warmups(logs: Path) -> Iterator[threading.Event]:
         looking.join()
 
 
-def _log_sizes(logs: Path) -> dict[Path, int]:
+def _log_sizes(logs: Path, pattern: str) -> dict[Path, int]:
     sizes = {}
-    for log in logs.glob("**/*.log"):
-        with suppress(OSError):
-            sizes[log] = log.stat().st_size
+    with suppress(OSError):  # a folder below may be removed while it is read
+        for log in logs.glob(pattern):
+            with suppress(OSError):
+                sizes[log] = log.stat().st_size
     return sizes
 
 
-def _watch_logs(logs: Path, before: dict[Path, int], enough: threading.Event) -> None:
+def _watch_logs(logs: Path, pattern: str, before: dict[Path, int], enough: threading.Event) -> None:
     until = time.monotonic() + CHECK_TIMEOUT_S
     while time.monotonic() < until and not enough.wait(CHECK_INTERVAL_S):
-        for log in sorted(_log_sizes(logs)):
+        for log in sorted(_log_sizes(logs, pattern)):
             line = _find_warmup_line(log, before.get(log, 0))
             if line is not None:
                 say(f"arena: {truncate(line, MAX_NOTICE_CHARS)}", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,39 @@ def test_a_bot_that_warms_up_is_told_once_and_not_what_was_said_earlier(
         other.parent.mkdir()
         other.write_text("ga: warming up for risk-duel; it takes long\n")
     assert heard.getvalue() == "arena: uct: warming up for risk-duel; it takes long\n"
+
+
+def test_logs_in_folders_below_are_left_alone_where_those_of_the_folder_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = listening(monkeypatch)
+    with announce_warmups(tmp_path, "*.log"):
+        (tmp_path / "a-version").mkdir()
+        (tmp_path / "a-version" / "program.log").write_text("program: warming up for nim; a stranger says so\n")
+        (tmp_path / "uct.log").write_text("uct: warming up for nim; it takes long\n")
+        assert heard.line.wait(WITHIN)
+    assert heard.getvalue() == "arena: uct: warming up for nim; it takes long\n"
+
+
+def test_a_folder_that_is_removed_while_it_is_read_does_not_end_the_watch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = listening(monkeypatch)
+    glob, is_removed = Path.glob, threading.Event()
+
+    def glob_once_removed(folder: Path, pattern: str) -> Iterator[Path]:
+        if is_removed.is_set():
+            return glob(folder, pattern)
+        if threading.current_thread() is not threading.main_thread():
+            is_removed.set()
+            raise FileNotFoundError
+        return glob(folder, pattern)
+
+    monkeypatch.setattr(Path, "glob", glob_once_removed)
+    with announce_warmups(tmp_path):
+        assert is_removed.wait(WITHIN)
+        (tmp_path / "uct.log").write_text("uct: warming up for nim; it takes long\n")
+        assert heard.line.wait(WITHIN)
 
 
 def test_nothing_is_told_once_a_match_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
