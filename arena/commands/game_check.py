@@ -47,6 +47,8 @@ AUTHOR_METHODS: Mapping[str, tuple[str, ...]] = {
     "sample_state": ("guess",),
 }
 """The methods of a `TurnGame` that decide what a method of `Game` returns."""
+MAX_PRESSED_CELLS = 2
+"""Maximum number of cells that a person presses on a page for one move."""
 
 
 class GameCheckOptions(Struct, frozen=True, kw_only=True):
@@ -162,6 +164,8 @@ def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:
     checker.check_hiding()
     if isinstance(game, TurnRules) and type(game.turn_game).evaluate is not TurnGame.evaluate:
         _check_evaluation(game, played[0].states)
+    if isinstance(game, TurnRules):
+        _check_cells(game, played[0].states)
     tracemalloc.start()  # not while calls are timed, which it slows down
     ContractChecker(game).check_game(seed)
     memory = tracemalloc.get_traced_memory()[1]
@@ -181,6 +185,19 @@ def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:
         encode_us=_percentile_us(timings.encode),
         memory_kib=round(memory / 1024, 1),
     )
+
+
+def _check_cells(rules: TurnRules[Any, Any], states: Sequence[Any]) -> None:
+    """Check that people can press each legal move of some states on the page. Raise `ContractBroken`."""
+    for state in states:
+        for move in rules.legal_moves(state):
+            cells = rules.turn_game.cells(move)
+            if len(cells) > MAX_PRESSED_CELLS:
+                raise ContractBroken(
+                    "cells",
+                    f"cells returns {len(cells)} cells for {short_repr(move)}: at most {MAX_PRESSED_CELLS}, which are "
+                    "pressed one after the other; None stands for any row or column",
+                )
 
 
 def _check_evaluation(rules: TurnRules[Any, Any], states: Sequence[Any]) -> None:

@@ -217,8 +217,8 @@ class TurnGame(Generic[S, M]):
         return None
 
     def cells(self, move: M) -> Sequence[tuple[int | None, int | None]]:
-        """Return the cells of the grid, (row, column), that a person presses one after the other to make a move. None
-        stands for any row or column. Return nothing for a move that has a button instead.
+        """Return the one or two cells of the grid, (row, column), that a person presses one after the other to make a
+        move. None stands for any row or column. Return nothing for a move that has a button instead.
         """
         return ()
 

@@ -224,6 +224,14 @@ def test_a_game_that_breaks_the_contract_is_not_stored(race: Path, data: Path, a
 
 
 @SQLITE_ALONE
+def test_a_move_for_which_nobody_could_press_all_cells_is_refused(race: Path, arena: Callable[..., Done]) -> None:
+    change(race, ("    def winner(", "    def cells(self, move):\n        return [(0, 0)] * 3\n\n    def winner("))
+    number = next(number for number, line in enumerate(race.read_text().splitlines(), 1) if "def cells(" in line)
+    refused = arena("game", "add", str(race))
+    assert refused.err.startswith(f"arena: race.py, line {number}: cells returns 3 cells for 1: at most 2, ")
+
+
+@SQLITE_ALONE
 def test_rules_that_end_their_program_are_named_with_their_line(race: Path, arena: Callable[..., Done]) -> None:
     source = race.read_text().splitlines()
     number = next(number for number, line in enumerate(source, 1) if "def play(" in line)
