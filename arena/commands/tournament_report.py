@@ -15,6 +15,7 @@ from arena.commands.output import format_endings, terminal_columns, write_docume
 from arena.ratings.standings import HeadToHead, MatchSample, TableRow, head_to_heads, uncontested_losses
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, compute_standings
 from arena.runs.plan import Plan
+from arena.runs.workers import IN_PROCESS_LOG_NAME
 from arena.store.entrants import EntrantList
 from machine.console import Console
 from measuring.elo import Comparison
@@ -28,6 +29,7 @@ from measuring.score_format import (
     format_superiority,
 )
 from protocol.display import format_count
+from protocol.reasons import VOID
 from referee.result import Result
 
 T = TypeVar("T")
@@ -128,6 +130,9 @@ class Report:
             console.print(_less_luck_table(self._rows, worth=worth))
         self._show_duels(console)
         print_uncontested_losses(console, plan, results, data, self._failures)
+        log = plan.log_folder(data) / IN_PROCESS_LOG_NAME
+        if any(result.reason == VOID for result in results) and log.is_file():
+            console.print(f"\nwhy matches are void: {log}", soft_wrap=True)
 
     def _show_duels(self, console: Console) -> None:
         names = [row.bot for row in self._rows]

@@ -241,6 +241,16 @@ def test_rules_that_end_their_program_are_named_with_their_line(race: Path, aren
     assert arena("game", "add", str(race)) == (2, "", "arena: race.py, line 1: SystemExit: 3\n")
 
 
+@SQLITE_ALONE
+def test_a_tournament_in_process_names_the_log_that_says_why_matches_are_void(
+    race: Path, data: Path, arena: Callable[..., Done]
+) -> None:
+    change(race, ("return RaceState(state.", "return 1 / (state.number < 8) and RaceState(state."))
+    played = arena("tournament", "random", "r2=random", "--game", str(race), "--rounds", "1", "--in-process")
+    log = Path(played.out.rpartition("why matches are void: ")[2].strip())
+    assert " is void: the rules of race failed: race.py, line " in log.read_text()
+
+
 def test_a_removed_game_begins_no_match_and_stays_readable(
     race: Path, data: Path, arena: Callable[..., Done], forget: Callable[[], None]
 ) -> None:
