@@ -127,8 +127,10 @@ class Visit:
         self.size = size
         self.names: Mapping[str, str] = {}
         self.complaints: list[str] = []
+        self._expected: list[str] = []
+        """The patterns of complaints that the test expects."""
         context.on("console", self._said)
-        context.on("weberror", lambda told: self.complaints.append(f"exception: {told.error}"))
+        context.on("weberror", lambda told: self._complain(f"exception: {told.error}"))
         context.on("request", self._asked)
         context.on("requestfailed", self._failed)
         context.on("page", lambda page: page.on("websocket", self._connected))
@@ -150,9 +152,10 @@ class Visit:
         await self.context.add_init_script(_HOLD_TIMERS.replace("HELD_MS", str(ms)))
 
     def expects(self, pattern: str) -> None:
-        """Take back the complaints that the pattern is found in; there has to be one."""
+        """Take back the complaints that the pattern is found in, now and later; there has to be one now."""
         before = self.complaints
         self.forgives(pattern)
+        self._expected.append(pattern)
         assert len(self.complaints) < len(before), f"nobody complained of {pattern}: {before}"
 
     def forgives(self, pattern: str) -> None:
@@ -166,7 +169,7 @@ class Visit:
 
     def _said(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning", "assert"):
-            self.complaints.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
+            self._complain(f"{message.type}: {message.text} ({message.location.get('url', '')})")
 
     def _asked(self, request: Request) -> None:
         if (
@@ -177,7 +180,11 @@ class Visit:
 
     def _failed(self, request: Request) -> None:
         if request.failure != _ABORTED:  # that is a page which was left
-            self.complaints.append(f"failed: {request.url}: {request.failure}")
+            self._complain(f"failed: {request.url}: {request.failure}")
+
+    def _complain(self, complaint: str) -> None:
+        if not any(re.search(pattern, complaint) for pattern in self._expected):
+            self.complaints.append(complaint)
 
     def _connected(self, socket: WebSocket) -> None:
         if urlsplit(socket.url).hostname != urlsplit(self.home).hostname:
@@ -219,6 +226,7 @@ class ReusedVisit(Visit):
             await self.context.clear_cookies()
         self._is_tab_free = True
         self.complaints.clear()
+        self._expected.clear()
 
 
 class TabPool:
