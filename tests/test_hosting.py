@@ -50,7 +50,7 @@ from bots.submission import NO_RUNNER_MESSAGE
 from commands import Done
 from hosted_runner import RECORD, joined
 from in_process import call_beside, hosting
-from players import player
+from players import meet, player
 from processes import RunningArena, run_command
 from protocol.match_logs import MatchLog, ProgramFault
 from web_client import Answer, answer
@@ -152,10 +152,7 @@ async def test_a_program_is_checked_then_run_by_a_ticket_and_replaced_by_the_nex
                 again = await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
                 assert "version 2 was handed in; it is waiting" in again.out
                 async with player(arena.url, "other") as other:
-                    for one in (mine, other):
-                        await one.seek()
-                    for one in (mine, other):
-                        await one.begin()
+                    await meet(mine, other)
                     await runner.report(await runner.next(CheckVersion), passed=True, report="nim: ok")
                     assert (await runner.next(FinishMatches)).bot == "mine"
                     await asyncio.gather(mine.play(), other.play())
@@ -217,10 +214,7 @@ async def test_a_match_goes_on_with_the_version_that_began_it_when_its_runner_is
             await first.report(await first.next(CheckVersion), passed=True, report="")
             run = await first.next(RunBot)
             async with player(arena.url, "mine", token=run.ticket, version="v1") as mine:
-                for one in (mine, other):
-                    await one.seek()
-                for one in (mine, other):
-                    await one.begin()
+                await meet(mine, other)
                 await submit(arena, str(program), "--game", "nim", "--game", "tictactoe")
                 await first.report(await first.next(CheckVersion), passed=True, report="")
                 await first.next(FinishMatches)
@@ -246,10 +240,7 @@ async def test_a_paused_bot_finishes_its_match_on_another_runner_and_then_runs_n
             await first.report(await first.next(CheckVersion), passed=True, report="")
             run = await first.next(RunBot)
             async with player(arena.url, "mine", token=run.ticket, version="v1") as mine:
-                for one in (mine, other):
-                    await one.seek()
-                for one in (mine, other):
-                    await one.begin()
+                await meet(mine, other)
                 await hosted(arena, "--pause")
                 await first.next(FinishMatches)
         async with joined(arena, slots=1) as second:

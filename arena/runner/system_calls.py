@@ -37,7 +37,7 @@ REFUSED_CALLS = (
     *("semget", "setns", "shmget", "syslog", "unshare", "userfaultfd"),
 )
 """The names of the calls that are refused."""
-_SAME_EVERYWHERE = {
+_NEWER_CALLS = {
     "clone3": 435,
     "fsconfig": 431,
     "fsmount": 432,
@@ -52,6 +52,7 @@ _SAME_EVERYWHERE = {
     "open_tree": 428,
     "pidfd_getfd": 438,
 }
+"""The numbers of newer system calls, which are the same on all machines."""
 _X86_64 = {
     "add_key": 248,
     "bpf": 321,
@@ -111,7 +112,7 @@ _AARCH64 = {
     "unshare": 97,
     "userfaultfd": 282,
 }
-CALL_NUMBERS = {"x86_64": {**_SAME_EVERYWHERE, **_X86_64}, "aarch64": {**_SAME_EVERYWHERE, **_AARCH64}}
+CALL_NUMBERS = {"x86_64": {**_NEWER_CALLS, **_X86_64}, "aarch64": {**_NEWER_CALLS, **_AARCH64}}
 """The numbers of system calls by machine."""
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """The kernel's numbers of machines."""

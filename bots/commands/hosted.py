@@ -11,9 +11,8 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from bots.agents.page import PageClient, PageError, check_page
-from bots.client.settings import DEFAULT_URL, check_name, check_url, read_token
-from bots.client.tokens import default_path, find_token
+from bots.agents.page import PageClient, PageError
+from bots.client.settings import DEFAULT_URL
 from bots.commands.hosted_versions import (
     Versions,
     fetch_versions,
@@ -22,9 +21,9 @@ from bots.commands.hosted_versions import (
     show_report,
     show_versions,
 )
+from bots.commands.owner_client import PageOption, ServerOption, TokenOption, client_of_owner
 from bots.submission import explaining_absence
 from machine.terminal import say
-from protocol import bot_launch
 from protocol.display import list_choices
 from protocol.errors import Fault, UsageFault, os_errors_as
 
@@ -52,9 +51,7 @@ class _Result(Struct, frozen=True, kw_only=True):
 
 def hosted(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The bot.")],
-    server: Annotated[
-        str, typer.Option(envvar=bot_launch.URL_VARIABLE, metavar="URL", help="The arena.")
-    ] = DEFAULT_URL,
+    server: ServerOption = DEFAULT_URL,
     pause: Annotated[bool, typer.Option("--pause", help="Let it play no more until --resume.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Let it play again.")] = False,
     use: Annotated[int | None, typer.Option(metavar="VERSION", help="Let this version play, which passed.")] = None,
@@ -72,17 +69,13 @@ def hosted(
         int | None, typer.Option(metavar="VERSION", help="Save the match of a version's check, of --game, as a page.")
     ] = None,
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="The new file for --source or --replay.")] = None,
-    token: Annotated[
-        str | None, typer.Option(envvar=bot_launch.TOKEN_VARIABLE, help="The bot's token; else the saved one.")
-    ] = None,
-    page: Annotated[str | None, typer.Option(metavar="URL", help="The arena's page [the arena names it].")] = None,
+    token: TokenOption = None,
+    page: PageOption = None,
 ) -> None:
     """Show how your hosted bot runs, or change it.
 
     Without options: its versions, and the report of the newest check.
     """
-    check_url(server)
-    check_name(name, "the bot's name")
     if pause and resume:
         raise UsageFault("--pause and --resume exclude each other: give one of them")
     if game is not None and play is None and replay is None:
@@ -91,10 +84,7 @@ def hosted(
         raise UsageFault("--wait follows a match: name the opponent with --play")
     if to is not None and (source is None) == (replay is None):
         raise UsageFault("--to is the file for the source or the match of a version: give --source or --replay")
-    secret = find_token(server, name, default_path()) if token is None else read_token(token)
-    if secret is None:
-        raise UsageFault(f"no token of {name} at {server} is saved here: give it with --token")
-    client = PageClient(server, None if page is None else check_page(page), token=secret)
+    client = client_of_owner(name, server, token, page)
     query = {
         "paused": "true" if pause else "false" if resume else None,
         "version": use,

@@ -11,11 +11,10 @@ from msgspec import Struct
 
 from bots.agents.page import PageError
 from bots.client.settings import DEFAULT_URL
-from bots.commands.logs import client_of_owner
+from bots.commands.owner_client import PageOption, ServerOption, TokenOption, client_of_owner
 from bots.submission import explaining_absence
 from machine.atomic_write import replacing_file
 from machine.terminal import say
-from protocol import bot_launch
 from protocol.display import short_repr
 from protocol.errors import Fault, UsageFault, os_errors_as
 
@@ -29,13 +28,9 @@ def kept(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The bot.")],
     to: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write the files to this folder.")] = None,
     version: Annotated[int | None, typer.Option(help="The number of the version [the one that plays].")] = None,
-    server: Annotated[
-        str, typer.Option(envvar=bot_launch.URL_VARIABLE, metavar="URL", help="The arena.")
-    ] = DEFAULT_URL,
-    token: Annotated[
-        str | None, typer.Option(envvar=bot_launch.TOKEN_VARIABLE, help="The bot's token; else the saved one.")
-    ] = None,
-    page: Annotated[str | None, typer.Option(metavar="URL", help="The arena's page [the arena names it].")] = None,
+    server: ServerOption = DEFAULT_URL,
+    token: TokenOption = None,
+    page: PageOption = None,
 ) -> None:
     """List the files that a hosted bot keeps between its matches, or write them to a folder."""
     client = client_of_owner(name, server, token, page)

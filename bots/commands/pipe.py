@@ -429,7 +429,7 @@ class PipedMatch:
     """Seconds after the end of the clock in this process until the clock has surely ended in the arena too."""
     program: PipedProgram | None
     log: OutputLog
-    """What the match's programs wrote, with notes. It is dropped at the end unless logs are kept."""
+    """The output of the programs of the match, with notes. Without a folder for logs, it is dropped at the end."""
     warned: bool = False
     """True once a message told the author that some of the program's output is discarded."""
 

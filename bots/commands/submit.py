@@ -13,8 +13,8 @@ import typer
 from bots.agents.page import check_page
 from bots.client.settings import DEFAULT_URL, check_name, check_url, read_token
 from bots.commands.hosted_versions import read_versions, show_report, show_versions
+from bots.commands.owner_client import PageOption, ServerOption, TokenOption
 from bots.submission import BotSubmissions, hand_in_and_follow
-from protocol import bot_launch
 from protocol.errors import UsageFault, os_errors_as
 
 IGNORED_NAMES = frozenset({"__pycache__", "node_modules", ".git", ".venv", ".DS_Store"})
@@ -25,9 +25,7 @@ CREDENTIAL_FILE_PREFIX = ".arena-token-"
 
 def submit(
     what: Annotated[Path | None, typer.Argument(metavar="FILE|FOLDER", help="The program, or its folder.")] = None,
-    server: Annotated[
-        str, typer.Option(envvar=bot_launch.URL_VARIABLE, metavar="URL", help="The arena.")
-    ] = DEFAULT_URL,
+    server: ServerOption = DEFAULT_URL,
     name: Annotated[str | None, typer.Option(help="The name of the bot [that of the file].")] = None,
     game: Annotated[
         list[str] | None, typer.Option(metavar="GAME", help="A game that the file plays; repeat it for more.")
@@ -37,10 +35,8 @@ def submit(
     version: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="With --status: the report of this version [the newest].")
     ] = None,
-    token: Annotated[
-        str | None, typer.Option(envvar=bot_launch.TOKEN_VARIABLE, help="The bot's token; else the saved one.")
-    ] = None,
-    page: Annotated[str | None, typer.Option(metavar="URL", help="The arena's page [the arena names it].")] = None,
+    token: TokenOption = None,
+    page: PageOption = None,
 ) -> None:
     """Hand a program in, for the arena to check and run.
 
