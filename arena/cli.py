@@ -445,6 +445,10 @@ def runner(
     sandbox: Annotated[
         str, typer.Option(metavar="bwrap|none", help="none: run programs with this user's rights, not in boxes.")
     ] = "bwrap",
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, on whose workers the runners are.")
+    ] = None,
+    runners: Annotated[int, typer.Option(help="The number of runners on the Dask cluster.")] = 1,
 ) -> None:
     """Check and run the hosted bots of an arena, each match in a box.
 
@@ -452,7 +456,13 @@ def runner(
     """
     from arena.commands import runner as command
 
-    command.runner(server, client_url, slots, memory, folder, command.find_token(token_file), sandbox)
+    token = command.find_token(token_file)
+    if dask is None:
+        command.runner(server, client_url, slots, memory, folder, token, sandbox)
+    else:
+        from arena.commands import cluster_runners
+
+        cluster_runners.run(dask, runners, server, client_url, slots, memory, token, sandbox)
 
 
 @app.command(rich_help_panel=PLAYERS_HEADING)

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
 from arena.operator.credentials import read_or_make_token
@@ -19,6 +19,7 @@ from arena.runs.sandbox import check_bubblewrap
 from arena.runs.sandbox_users import reserved_users
 from machine import event_loop, standard_streams
 from machine.cache import cache_folder
+from machine.file_lock import lock
 from machine.log_output import configure_logging
 from machine.subprocesses import keep_private
 from protocol import bot_launch
@@ -33,6 +34,8 @@ SANDBOXES = (BWRAP, "none")
 """The sandboxes of `--sandbox`."""
 MAX_MEMORY_MIB = 1024 * 1024
 """Maximum of `--memory`, in MiB."""
+LOCK_NAME = "lock"
+"""The file in the folder of a runner that is locked while the runner lives."""
 
 log = logging.getLogger("arena.runner")
 
@@ -43,23 +46,42 @@ def runner(
     """Run hosted bots of the arena at `url` until SIGINT or SIGTERM, after which they finish their matches under way; a
     second signal ends them at once. Raise `Fault` if the sandbox can't be had here, or if the arena refuses the token.
     """
-    if not 1 <= slots <= MAX_SLOTS:
-        raise UsageFault(f"--slots is {slots}: 1 to {MAX_SLOTS}")
-    if not 64 <= memory_mib <= MAX_MEMORY_MIB:
-        raise UsageFault(f"--memory is {memory_mib} MiB: 64 to {MAX_MEMORY_MIB}")
+    check_numbers(slots, memory_mib)
     standard_streams.tolerate_lost_output()
     configure_logging("info", "text")
     keep_private()
     check_sandbox(sandbox, "a runner", "--sandbox none")
+    place = folder or cache_folder() / "runner"
+    with os_errors_as(UsageFault, f"the folder {place} can't be made"):
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(hold_folder(place))
         users = stack.enter_context(reserved_users(slots + 1)) if os.geteuid() == 0 else ()
         boxes = Boxes(memory_mib=memory_mib, users=users) if sandbox == BWRAP else Unboxed(memory_mib=memory_mib)
         if sandbox != BWRAP:
             log.warning("programs run without a sandbox: they read and write what this user may, and have the network")
-        place = folder or cache_folder() / "runner"
-        with os_errors_as(UsageFault, f"the folder {place} can't be made"):
-            place.mkdir(parents=True, exist_ok=True, mode=0o700)
         event_loop.run(_run(url, token, slots, boxes, place, client_url or url))
+
+
+def check_numbers(slots: int, memory_mib: int) -> None:
+    """Raise `UsageFault` if a runner can't have these slots, or this memory."""
+    if not 1 <= slots <= MAX_SLOTS:
+        raise UsageFault(f"--slots is {slots}: 1 to {MAX_SLOTS}")
+    if not 64 <= memory_mib <= MAX_MEMORY_MIB:
+        raise UsageFault(f"--memory is {memory_mib} MiB: 64 to {MAX_MEMORY_MIB}")
+
+
+@contextlib.contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Keep other runners out of a folder within the context. Raise `UsageFault` if one uses it."""
+    with os_errors_as(UsageFault, f"the folder {folder} can't be written"):
+        file = (folder / LOCK_NAME).open("ab")
+    with file:
+        try:
+            lock(file.fileno(), wait=False)
+        except BlockingIOError:
+            raise UsageFault(f"another runner uses the folder {folder}: name another one, --folder FOLDER") from None
+        yield
 
 
 def check_sandbox(sandbox: str, user: str, option: str) -> None:

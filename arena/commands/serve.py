@@ -8,7 +8,6 @@ import logging
 import os
 import signal
 import socket
-import sys
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -37,6 +36,7 @@ from arena.commands.node_process import cluster_view_of, open_as_node, run_as_no
 from arena.commands.pairing import open_log
 from arena.commands.quota_limits import quota_limits
 from arena.commands.restart import Restart
+from arena.commands.serve_runners import check_hosting, check_runners, hosts_bots, run_runners
 from arena.commands.settings import ServerSettings, database_url, node_of
 from arena.commands.web import admin_config, page_url, serve_pages
 from arena.feed import Feed, FeedTimeouts
@@ -100,8 +100,6 @@ HOSTED_RETURN_TIMEOUT_S = 60.0
 """Seconds that matches wait for their seats after a restart of a server with hosted bots. A runner first starts two
 processes for each bot, while other clients only connect again.
 """
-RUNNERS_FOLDER = "runners"
-"""The folder in a data folder for the runners that the server starts."""
 
 log = logging.getLogger("arena")
 
@@ -118,10 +116,7 @@ def run(settings: ServerSettings) -> None:
     add_games(settings)
     bots = builtin_bots_of(settings)
     check_hosting(settings)
-    if settings.runners:
-        from arena.commands.runner import check_sandbox  # most servers don't need it
-
-        check_sandbox(settings.runner_sandbox, "--runners", "--runner-sandbox none")
+    check_runners(settings)
     with bind_ports(settings, handed) as ports, hold_data_dir(data, settings.db) as where:
         if settings.upgrade:
             upgrade_if_older(open_database_url(where), settings.backup_to)
@@ -249,7 +244,8 @@ async def serve(
         if feed is not None:
             await stack.enter_async_context(_run_feed(feed))
         scheme, port = "wss" if encryption else "ws", port_of(ports.arena)
-        nodes = cluster_view_of(store, archive, settings.public_url or url_of(scheme, settings.host, port))
+        public = settings.public_url or url_of(scheme, settings.host, port)
+        nodes = cluster_view_of(store, archive, public)
         meters = Meters() if ports.metrics else None
         policy = lobby_policy(settings)
         pairing_log = None
@@ -278,7 +274,7 @@ async def serve(
             )
         if settings.runners:
             hosted = await _open_private_socket(HOSTED_BOTS_ACCOUNT, arena)
-            await stack.enter_async_context(_runners(settings, data / RUNNERS_FOLDER, token, operator, hosted))
+            await stack.enter_async_context(run_runners(settings, data, token, operator, hosted, public))
         if ports.page:
             page = await stack.enter_async_context(
                 serve_pages(
@@ -359,11 +355,6 @@ async def _builtin_bots(
         await house.stop()
 
 
-def hosts_bots(settings: ServerSettings) -> bool:
-    """Return whether the server accepts programs of hosted bots."""
-    return settings.hosting or settings.runners > 0
-
-
 def _hosting_config(settings: ServerSettings, url: str, token: str) -> HostingConfig:
     return HostingConfig(url=url, token=token, limits=hosting_limits(settings).submission)
 
@@ -373,38 +364,6 @@ def host_timeouts(settings: ServerSettings) -> HostTimeouts:
     if not hosts_bots(settings):
         return HostTimeouts()
     return HostTimeouts(match=MatchTimeouts(return_timeout_s=HOSTED_RETURN_TIMEOUT_S))
-
-
-def check_hosting(settings: ServerSettings) -> None:
-    """Raise `UsageFault` if the settings ask for hosted bots but for no pages to hand them in, or for several nodes."""
-    if not hosts_bots(settings):
-        return
-    if not settings.web:
-        raise UsageFault("hosting: programs are handed in on the pages' port, so leave out --no-web")
-    if node_of(settings) is not None:
-        raise UsageFault("hosting: nodes that share a database server can't host bots yet: use a database in a file")
-
-
-@contextlib.asynccontextmanager
-async def _runners(
-    settings: ServerSettings, folder: Path, token: str, operator_url: str, client_url: str
-) -> AsyncIterator[None]:
-    """Run this machine's runners within the context. Their bots connect to `client_url`."""
-    names = [f"runner-{number + 1}" for number in range(settings.runners)]
-    slots, sandbox = ("--slots", str(settings.runner_slots)), ("--sandbox", settings.runner_sandbox)
-    options = (*slots, *sandbox, "--client-url", client_url, "--folder")
-    commands = [
-        BuiltinBot(name=name, command=(sys.executable, "-P", "-m", "arena", "runner", *options, str(folder / name)))
-        for name in names
-    ]
-    supervisor = BuiltinBotSupervisor(
-        commands, dict.fromkeys(names, token), folder, allowed_environment(os.environ), "the runner"
-    )
-    supervisor.start(operator_url, lambda name: False)
-    try:
-        yield
-    finally:
-        await supervisor.stop()
 
 
 def _feed(settings: ServerSettings) -> Feed | None:

@@ -267,11 +267,17 @@ class ServerSettings:
     runners: Annotated[
         int,
         Setting(
-            "Run hosted bots on this machine, by this many runners; turns --hosting on.",
-            "a number from 0 to 16",
-            maximum=16,
+            "Run hosted bots on this machine, or with --dask on a cluster, by this many runners; turns --hosting on.",
+            "a number from 0 to 256",
+            maximum=256,
         ),
     ] = 0
+    dask: Annotated[
+        str | None,
+        Setting(
+            "A Dask scheduler, on whose workers the runners are.", "like tls://cluster.example.org:8786", "ADDRESS"
+        ),
+    ] = None
     runner_slots: Annotated[
         int, Setting("Hosted bots that each of these runners runs.", "a number from 1 to 256", minimum=1, maximum=256)
     ] = 8
@@ -350,6 +356,7 @@ SETTING_GROUPS = {
     "Hosted bots": (
         "hosting",
         "runners",
+        "dask",
         "runner_slots",
         "runner_sandbox",
         "max_program_size",

@@ -22,6 +22,8 @@ from protocol.errors import ArenaFault, UsageFault
 
 WORKER_CHECK_INTERVAL_S = 0.5
 """Seconds between two checks whether a cluster has workers."""
+_RUNNING_STATES, _OPEN_STATUSES = ("executing", "long-running"), ("running", "paused")
+"""The states of a task that runs and is still wanted, and of a worker that is not about to end."""
 _LIBRARY_LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
 """The loggers of Dask and its server, which are silenced."""
 
@@ -130,6 +132,22 @@ def cluster_pool(address: str, timeouts: ClusterTimeouts | None = None) -> Itera
         client = connect(address, timeout=timeouts.answer_timeout_s, set_as_default=False)
     with closing(client):
         yield _ClusterPool(address, size, client, timeouts)
+
+
+def watch_task() -> Callable[[], bool]:
+    """Return a function that returns whether the task of a worker, which calls this, is still to run: it is cancelled
+    when its pool ends or is lost. Dask does not interrupt tasks, so a long one asks again and again.
+    """
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state in _RUNNING_STATES and worker.status.name in _OPEN_STATUSES
+
+    return is_wanted
 
 
 def _client_class() -> Any:
