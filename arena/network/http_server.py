@@ -16,9 +16,11 @@ from arena.network.acceptor import Acceptor
 from arena.network.addresses import Network, Proxies, address_of
 from arena.network.connection_limits import ConnectionBounds, ConnectionLimits, ConnectionSlot
 from arena.network.tls import Encryption, TlsMismatchLog
+from protocol.submissions import MIN_UPLOAD_BYTES_PER_S
 
 REQUEST_TIMEOUT_S = 60.0
 """Maximum seconds for a request and its response, from the start of the connection or the end of the previous response.
+What a client sends at `MIN_UPLOAD_BYTES_PER_S` has further time.
 """
 KEEP_ALIVE_TIMEOUT_S = 5
 """Seconds for which an idle connection stays open for another request."""
@@ -35,10 +37,15 @@ class BoundedHttpProtocol(H11Protocol):
         super().__init__(*args, **kwargs)
         self.slot = slot
         self._request_timer: asyncio.TimerHandle | None = None
+        self._request_began, self._request_bytes = 0.0, 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._restart_timer()
+
+    def data_received(self, data: bytes) -> None:
+        self._request_bytes += len(data)
+        super().data_received(data)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -53,7 +60,15 @@ class BoundedHttpProtocol(H11Protocol):
     def _restart_timer(self) -> None:
         if self._request_timer is not None:
             self._request_timer.cancel()
-        self._request_timer = self.loop.call_later(REQUEST_TIMEOUT_S, self.transport.abort)
+        self._request_began, self._request_bytes = self.loop.time(), 0
+        self._request_timer = self.loop.call_later(REQUEST_TIMEOUT_S, self._end_slow_request)
+
+    def _end_slow_request(self) -> None:
+        until = self._request_began + REQUEST_TIMEOUT_S + self._request_bytes / MIN_UPLOAD_BYTES_PER_S
+        if self.loop.time() < until:
+            self._request_timer = self.loop.call_at(until, self._end_slow_request)
+        else:
+            self.transport.abort()
 
 
 class HttpServer(uvicorn.Server):

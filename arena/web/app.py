@@ -254,7 +254,8 @@ def _submissions(site: Site) -> tuple[Callable[[Scope], bool], Sequence[Route]]:
     """Return the function that says whether a request may hand a program in, and the routes of submissions."""
     if site.hosting is None:
         return lambda scope: False, ()
-    from arena.web.submissions import Submissions, can_have_submission  # most sites don't need it
+    from arena.web.program_uploads import can_have_submission  # most sites don't need these
+    from arena.web.submissions import Submissions
 
     return partial(can_have_submission, site.hosting.limits), Submissions().routes
 

@@ -13,9 +13,7 @@ import itertools
 import logging
 import secrets
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from http import HTTPStatus
 from math import ceil
 from typing import TypeVar
@@ -25,12 +23,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Scope
 
 from arena.hosting.limits import SubmissionLimits
 from arena.hosting.submission import Submission, digest_of_source, read_source_file, read_submission
@@ -69,8 +65,10 @@ from arena.web.hosted_sources import read_only_file
 from arena.web.hosting_config import HostingConfig
 from arena.web.kept_files import is_version_number, kept_routes
 from arena.web.offline import grades_of, offline_page_in_pieces
+from arena.web.program_uploads import UploadPlaces, UploadTimeouts, read_body
 from arena.web.rendering import site_of
 from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
+from machine.timeouts import scale_timeouts
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import offered_game_names
@@ -85,12 +83,8 @@ TRUTH_VALUES = {"true": True, "false": False}
 """The words for truth values in a query."""
 ZIP_ENDING = ".zip"
 """The ending of the name of a file that is a zip with a manifest."""
-MAX_UPLOADS, MAX_UPLOADS_PER_ADDRESS = 8, 4
-"""Maximum numbers of programs that are handed in at a time, by all and by one address: each is held in memory."""
 RUNNER_COUNT_TTL_S = 2.0
 """Seconds for which the number of runners is cached."""
-RETRY_AFTER_S = 5
-"""Seconds after which to hand a program in again that was one too many."""
 MAX_NAME_CHARS = 100
 """Maximum characters of the name of a file that is handed in."""
 NO_HOSTING_MESSAGE = "this arena runs no hosted bots: its operator can turn that on with arena serve --hosting"
@@ -135,22 +129,13 @@ class VersionsAnswer(Struct, frozen=True, kw_only=True):
 AnyVersion = TypeVar("AnyVersion", BotVersion, VersionAnswer)
 
 
-def can_have_submission(limits: SubmissionLimits, scope: Scope) -> bool:
-    """Return whether a request may have a body, because it hands a program in and says how large it is."""
-    headers = Headers(scope=scope)
-    size = headers.get("content-length", "")
-    path = scope["path"]
-    is_submission = scope["method"] == "POST" and path.startswith(f"{PREFIX}/bots/") and path.endswith("/submissions")
-    return is_submission and size.isdecimal() and len(size) < 12 and int(size) <= limits.packed_bytes
-
-
 class Submissions:
     """The endpoints of submissions, with the limit on wrong tokens."""
 
     def __init__(self) -> None:
         self._wrong_tokens = KeyedLimiter(WRONG_TOKEN_BACKOFF)
-        self._uploads: Counter[str] = Counter()
-        """The number of uploads in progress, by address."""
+        self._places = UploadPlaces()
+        self._timeouts = scale_timeouts(UploadTimeouts())
         self._runners = _RunnerCount()
         self._unpacking = asyncio.Lock()
         """The lock held while a submission is unpacked, so that only one takes memory for that."""
@@ -173,8 +158,8 @@ class Submissions:
     async def _submit(self, request: Request) -> Response:
         hosting, bot = await self._authorize(request)
         address = visitor_of(request)
-        with self._upload_place(address):
-            data = await _read_body(request, hosting.limits)
+        with self._places.take(address, bot.name):
+            data = await read_body(request, hosting.limits, self._timeouts.begin_timeout_s)
             file = _file_of(request)
             async with self._unpacking:
                 submission = await run_in_threadpool(_read, request, file, data, hosting.limits)
@@ -194,23 +179,6 @@ class Submissions:
                 stored = await operator.ask(told, Submitted)
         log.info("%s was handed in from %s: version %d", bot.name, address, stored.number)
         return _respond(stored, HTTPStatus.ACCEPTED)
-
-    @contextmanager
-    def _upload_place(self, address: str) -> Iterator[None]:
-        """Count an upload of an address within the context. Raise `HTTPException` if there are too many."""
-        if self._uploads[address] >= MAX_UPLOADS_PER_ADDRESS or self._uploads.total() >= MAX_UPLOADS:
-            raise HTTPException(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "too many programs are handed in at a time: try again in a moment",
-                {"Retry-After": str(RETRY_AFTER_S)},
-            )
-        self._uploads[address] += 1
-        try:
-            yield
-        finally:
-            self._uploads[address] -= 1
-            if not self._uploads[address]:
-                del self._uploads[address]
 
     async def _list(self, request: Request) -> Response:
         hosting, bot = await self._authorize(request)
@@ -368,20 +336,6 @@ class _RunnerCount:
 
 def _unauthorized(why: str) -> HTTPException:
     return HTTPException(HTTPStatus.UNAUTHORIZED, why, {"WWW-Authenticate": "Bearer"})
-
-
-async def _read_body(request: Request, limits: SubmissionLimits) -> bytes:
-    """Return the body of a request. Raise `UsageFault` if it is too large, empty or a form."""
-    how = "send the file itself as the body, as curl --data-binary @mine.py does"
-    if request.headers.get("content-type", "").lower().startswith("multipart/"):
-        raise UsageFault(f"the body is a form: {how}")
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        limits.check_packed(len(body))
-    if not body:
-        raise UsageFault(f"the body is empty: {how}")
-    return bytes(body)
 
 
 def _file_of(request: Request) -> str | None:

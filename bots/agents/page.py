@@ -17,6 +17,7 @@ from machine.client.connecting import is_loopback
 from machine.host_names import host_of_url, split_address
 from protocol.display import escape_unprintable, short_repr
 from protocol.errors import Fault, UsageFault
+from protocol.submissions import MIN_UPLOAD_BYTES_PER_S
 
 ANSWER_TIMEOUT_S = 40.0
 """Seconds to wait for the page's answer. A client of the Model Context Protocol waits sixty seconds for a tool."""
@@ -88,7 +89,8 @@ class PageClient:
 
     def _ask(self, path: Sequence[str], query: Mapping[str, Any], body: bytes | None = None) -> Any:
         url = self._url(path, query)
-        status, told, headers = self._get(url, ANSWER_TIMEOUT_S, self._authorization(), body)
+        timeout_s = ANSWER_TIMEOUT_S + len(body or b"") / MIN_UPLOAD_BYTES_PER_S
+        status, told, headers = self._get(url, timeout_s, self._authorization(), body)
         try:
             answer = msgspec.json.decode(told)
         except (msgspec.DecodeError, UnicodeError) as exc:
