@@ -22,10 +22,10 @@ STATE_FILE = "state.tar"
 """The file beside the logs of a bot with the files that its program keeps between matches."""
 STATE_MARK = b"\n--- kept files ---\n"
 """The bytes that follow the output of a program which keeps files. The tar of the files comes after them."""
-MAX_STATE_BYTES = 1024 * 1024
-"""Maximum bytes of the files that a program keeps."""
-MAX_STATE_TAR_BYTES = MAX_STATE_BYTES + 32 * 1024
-"""Maximum bytes of their tar, which has a header for each file."""
+DEFAULT_STATE_BYTES, MAX_STATE_BYTES = 1024 * 1024, 16 * 1024 * 1024
+"""Maximum bytes of the files that a program keeps: the default, and the largest maximum that an arena may set."""
+STATE_HEADERS_BYTES = 32 * 1024
+"""Maximum bytes of what the tar of such files has besides them."""
 
 
 class ProgramFault(Struct, frozen=True, kw_only=True):

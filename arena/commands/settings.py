@@ -299,6 +299,14 @@ class ServerSettings:
     max_versions_kept: Annotated[
         int, _count("Versions of a hosted bot that are kept, besides those of a day and the one that plays.")
     ] = 20
+    max_kept_size: Annotated[
+        int,
+        _mib(
+            "Maximum size of the files that a hosted bot keeps between matches.",
+            value_form="a number of MiB from 1 to 16",
+            maximum=16,
+        ),
+    ] = 1
     program_storage: Annotated[
         int,
         Setting(
@@ -364,6 +372,7 @@ SETTING_GROUPS = {
         "max_program_files",
         "max_versions_per_day",
         "max_versions_kept",
+        "max_kept_size",
         "program_storage",
         "keep_bot_logs",
     ),

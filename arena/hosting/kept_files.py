@@ -41,11 +41,11 @@ def pack_kept_files(files: Mapping[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def read_kept_files(data: bytes, names: Collection[str]) -> dict[str, bytes]:
+def read_kept_files(data: bytes, names: Collection[str], max_bytes: int = MAX_STATE_BYTES) -> dict[str, bytes]:
     """Return the ordinary files with these names in a tar that a stranger's program may have written. What else it has
     is left out.
 
-    Raise `UsageFault` if it is no tar, or if the files have more than `MAX_STATE_BYTES` together.
+    Raise `UsageFault` if it is no tar, or if the files have more than `max_bytes` together.
     """
     files: dict[str, bytes] = {}
     offset = 0
@@ -58,8 +58,8 @@ def read_kept_files(data: bytes, names: Collection[str]) -> dict[str, bytes]:
         if name in names and header[156:157] in _ORDINARY_TYPES:
             files[name] = content
         offset += _BLOCK_BYTES + -(-size // _BLOCK_BYTES) * _BLOCK_BYTES
-    if sum(map(len, files.values())) > MAX_STATE_BYTES:
-        raise UsageFault(f"the files that the program keeps have more than {MAX_STATE_BYTES} bytes together")
+    if sum(map(len, files.values())) > max_bytes:
+        raise UsageFault(f"the files that the program keeps have more than {max_bytes} bytes together")
     return files
 
 

@@ -6,6 +6,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from protocol.errors import UsageFault
+from protocol.match_logs import DEFAULT_STATE_BYTES
 from protocol.submissions import MAX_SUBMISSION_BYTES
 
 KIB = 1024
@@ -34,9 +35,12 @@ class SubmissionLimits(Struct, frozen=True, kw_only=True):
 MAX_LIMITS = SubmissionLimits(packed_bytes=512 * KIB * KIB, unpacked_bytes=1024 * KIB * KIB, files=10_000)
 """The largest limits that an arena can have, for runners: what they fetch is within the limits of their arena."""
 
-
+DAY_S = 86_400
+"""Seconds of a day."""
 CACHE_DAYS = 7
-"""Days for which a runner keeps a program that it no longer runs, also of a bot that was deleted."""
+"""Days for which a runner keeps a program that it no longer runs, and the log of its client, also of a bot that was
+deleted.
+"""
 
 
 class VersionLimits(Struct, frozen=True, kw_only=True):
@@ -51,7 +55,9 @@ class VersionLimits(Struct, frozen=True, kw_only=True):
 
 
 class HostingLimits(Struct, frozen=True, kw_only=True):
-    """The limits on one submission, and on the versions that are stored."""
+    """The limits on one submission, on the versions that are stored, and on what a bot keeps between matches."""
 
     submission: SubmissionLimits = field(default_factory=SubmissionLimits)
     versions: VersionLimits = field(default_factory=VersionLimits)
+    kept_bytes: int = DEFAULT_STATE_BYTES
+    """Maximum bytes of the files that a bot keeps between its matches."""

@@ -58,7 +58,7 @@ def all_handlers(arena: Arena, *, hosting: HostingLimits | None = None) -> dict[
         *tournaments.operations(arena),
         thinning.retention_handler(arena),
         draining.drain_handler(arena),
-        *(() if hosts is None else _hosting_handlers(arena, hosts)),
+        *(() if hosting is None or hosts is None else _hosting_handlers(arena, hosts, hosting)),
     )
     return {operation.request.operation_name(): operation for operation in every}
 
@@ -69,11 +69,11 @@ def _make_hosting(arena: Arena, limits: HostingLimits) -> Callable[[], Hosting]:
     return hosting.make_hosting(arena, limits)
 
 
-def _hosting_handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHandler]:
+def _hosting_handlers(arena: Arena, hosts: Callable[[], Hosting], limits: HostingLimits) -> Iterator[OperationHandler]:
     from arena.operations import bot_files, hosting
 
     yield from hosting.handlers(arena, hosts)
-    yield from bot_files.handlers(arena)
+    yield from bot_files.handlers(arena, limits.kept_bytes)
 
 
 def _bot_handlers(arena: Arena) -> Iterator[OperationHandler]:

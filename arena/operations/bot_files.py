@@ -13,7 +13,7 @@ from arena.operator.requests import OperationHandler, SendEvent
 from arena.store.bot_logs import add_log
 from arena.store.bot_states import read_state, store_state
 from protocol.errors import UsageFault
-from protocol.match_logs import MAX_STATE_TAR_BYTES, MatchLog
+from protocol.match_logs import STATE_HEADERS_BYTES, MatchLog
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -27,15 +27,16 @@ MAX_UNPACKED_LOG_BYTES = 2 * 1024 * 1024
 class FileUploads:
     """Files of which not all parts have come yet. There are few at a time: the oldest goes for a new one."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._parts: dict[str, bytearray] = {}
 
     def add(self, upload: str, data: bytes) -> None:
         """Keep a part. Raise `UsageFault` if the file is then larger than any that a runner hands in."""
         found = self._parts.setdefault(upload, bytearray())
-        if len(found) + len(data) > MAX_STATE_TAR_BYTES:
+        if len(found) + len(data) > self._max_bytes:
             del self._parts[upload]
-            raise UsageFault(f"a file of a bot has more than {MAX_STATE_TAR_BYTES} bytes: keep less")
+            raise UsageFault(f"a file of a bot has more than {self._max_bytes} bytes: keep less")
         found += data
         if len(self._parts) > MAX_FILE_UPLOADS:
             del self._parts[next(iter(self._parts))]
@@ -47,9 +48,9 @@ class FileUploads:
         return bytes(self._parts.pop(upload))
 
 
-def handlers(arena: Arena) -> Iterator[OperationHandler]:
-    """Yield the handlers of requests about the files of hosted bots."""
-    uploads = FileUploads()
+def handlers(arena: Arena, kept_bytes: int) -> Iterator[OperationHandler]:
+    """Yield the handlers of requests about the files of hosted bots, each of which keeps at most `kept_bytes`."""
+    uploads = FileUploads(kept_bytes + STATE_HEADERS_BYTES)
 
     async def upload_part(request: UploadFilePart, tell: SendEvent) -> None:
         uploads.add(request.upload, request.data)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from arena.operator.requests import Request
+from arena.operator.requests import RunnerRequest
 
 MAX_FILE_PART_BYTES = 32 * 1024
 """Maximum bytes of a part of a file."""
@@ -17,14 +17,14 @@ _UploadName = Annotated[str, Meta(min_length=16, max_length=64)]
 _VersionNumber = Annotated[int, Meta(ge=1)]
 
 
-class UploadFilePart(Request, frozen=True, tag="upload_file_part"):
+class UploadFilePart(RunnerRequest, frozen=True, tag="upload_file_part"):
     """Keep a part of a file, behind the parts that came before under the same name of the `upload`."""
 
     upload: _UploadName
     data: Annotated[bytes, Meta(max_length=MAX_FILE_PART_BYTES)]
 
 
-class StoreMatchLog(Request, frozen=True, tag="store_match_log"):
+class StoreMatchLog(RunnerRequest, frozen=True, tag="store_match_log"):
     """Keep the parts of an upload as what the program of a version of a bot wrote in a match: a `MatchLog` as JSON,
     packed with zlib.
     """
@@ -34,7 +34,7 @@ class StoreMatchLog(Request, frozen=True, tag="store_match_log"):
     upload: _UploadName
 
 
-class StoreState(Request, frozen=True, tag="store_state"):
+class StoreState(RunnerRequest, frozen=True, tag="store_state"):
     """Keep the parts of an upload as the files of a version of a bot, a tar."""
 
     bot: str
@@ -42,7 +42,7 @@ class StoreState(Request, frozen=True, tag="store_state"):
     upload: _UploadName
 
 
-class ReadState(Request, frozen=True, tag="read_state"):
+class ReadState(RunnerRequest, frozen=True, tag="read_state"):
     """Return a part of the tar with the files that a version of a bot keeps, from a byte on."""
 
     bot: str

@@ -13,7 +13,8 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from arena.operator.changes import Sha256Hex
-from arena.operator.requests import Request
+from arena.operator.requests import Request, RunnerRequest
+from protocol.match_logs import DEFAULT_STATE_BYTES
 
 MAX_SLOTS = 256
 """Maximum number of slots of a runner."""
@@ -25,7 +26,7 @@ MAX_PART_BYTES = 512 * 1024
 """Maximum bytes of a part of a submission. Larger ones would hold up the server for more than a millisecond or two."""
 
 
-class JoinFleet(Request, frozen=True, tag="join_fleet"):
+class JoinFleet(RunnerRequest, frozen=True, tag="join_fleet"):
     """Give this runner bots to run, as many as its slots, and versions to check."""
 
     slots: Annotated[int, Meta(ge=1, le=MAX_SLOTS)]
@@ -59,6 +60,8 @@ class RunBot(Struct, frozen=True, kw_only=True, tag="run_bot"):
     ticket: str
     games: tuple[str, ...] = ()
     """The games that it plays; empty for those of its manifest."""
+    kept_bytes: int = DEFAULT_STATE_BYTES
+    """Maximum bytes of the files that it keeps between matches."""
 
 
 class FinishMatches(Struct, frozen=True, kw_only=True, tag="finish_matches"):
@@ -80,13 +83,15 @@ class CheckVersion(Struct, frozen=True, kw_only=True, tag="check_version"):
     bot: str
     number: int
     digest: str
+    kept_bytes: int = DEFAULT_STATE_BYTES
+    """Maximum bytes of the files that the bot keeps between matches."""
 
 
 RunnerEvent: TypeAlias = Joined | RunBot | FinishMatches | EndBot | CheckVersion
 """The events that `JoinFleet` is answered by."""
 
 
-class LeaveFleet(Request, frozen=True, tag="leave_fleet"):
+class LeaveFleet(RunnerRequest, frozen=True, tag="leave_fleet"):
     """Give this runner nothing new, as it will stop. Its bots get `FinishMatches`. How they and its checks end is still
     reported.
     """
@@ -94,7 +99,7 @@ class LeaveFleet(Request, frozen=True, tag="leave_fleet"):
     runner: int
 
 
-class ReportBotEnded(Request, frozen=True, tag="report_bot_ended"):
+class ReportBotEnded(RunnerRequest, frozen=True, tag="report_bot_ended"):
     """Say that a bot no longer runs, and why. `runner_failed` says that this is the runner's failure, not the bot's."""
 
     runner: int
@@ -103,14 +108,14 @@ class ReportBotEnded(Request, frozen=True, tag="report_bot_ended"):
     runner_failed: bool = False
 
 
-class ReportLoad(Request, frozen=True, tag="report_load"):
+class ReportLoad(RunnerRequest, frozen=True, tag="report_load"):
     """Say how busy the processors of a runner's machine are: the processes that use or want one, a processor."""
 
     runner: int
     load: Annotated[float, Meta(ge=0)]
 
 
-class ReportCheck(Request, frozen=True, tag="report_check"):
+class ReportCheck(RunnerRequest, frozen=True, tag="report_check"):
     """Say how the check of a version ended. If the `runner_failed` to make it, the version is checked again."""
 
     runner: int
@@ -122,7 +127,7 @@ class ReportCheck(Request, frozen=True, tag="report_check"):
     """The gzipped records of its matches, by game."""
 
 
-class ReadVersion(Request, frozen=True, tag="read_version"):
+class ReadVersion(RunnerRequest, frozen=True, tag="read_version"):
     """Return a part of the submission with this digest, from a byte on."""
 
     digest: Sha256Hex

@@ -44,6 +44,10 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return None
 
 
+class RunnerRequest(Request, frozen=True, kw_only=True):
+    """A request that runners of hosted bots make too, for which their own token is enough."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keepalive:
     """The seconds between two pings of a connection, and those in which a ping must be answered."""

@@ -123,7 +123,7 @@ async def _play(
     opponent = OPPONENT if fold_name(check.bot) != OPPONENT else f"{OPPONENT}-2"
     kept = kept_files_of(program.manifest, folder / _LOGS_FOLDER)
     program_command = boxes.program_command(program.folder, program.manifest.command, place, kept)
-    options = ["--match-logs", str(folder / _LOGS_FOLDER), *(["--keep-state"] if kept else [])]
+    options = ["--match-logs", str(folder / _LOGS_FOLDER), *(["--keep-state", str(check.kept_bytes)] if kept else [])]
     command = client_command(program_command, *options)
     rival = reference_command(parse_reference_spec(f"{opponent}={OPPONENT}"))
     rules = load_game(game)

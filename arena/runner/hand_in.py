@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from arena.hosting.limits import CACHE_DAYS, DAY_S
 from arena.operator.bot_files import MAX_FILE_PART_BYTES, StoreMatchLog, UploadFilePart
 from arena.operator.client import NoServer, NoServerAnswer
 from protocol.errors import Fault
@@ -25,6 +27,8 @@ FOLDER_NAME = "matches"
 """The name of the folder of all logs that were not handed in yet."""
 MAX_LOG_FILE_BYTES = 1024 * 1024
 """Maximum bytes of the file of a log: the client writes no larger ones."""
+CLIENT_LOG_ENDING = ".log"
+"""The ending of the name of a client's log, which is called like the bot. An older part of it has a further one."""
 Ask = Callable[[Any, type[Any]], Awaitable[Any]]
 """The type of a function that returns the arena's answer to a request, of this type."""
 
@@ -46,6 +50,18 @@ def tidy_folders(folder: Path) -> None:
     for version in folder.glob(f"{FOLDER_NAME}/*.*"):
         with contextlib.suppress(OSError):
             version.rmdir()
+
+
+def remove_old_logs(logs: Path, is_running: Callable[[str], bool]) -> None:
+    """Remove the logs of clients to which nothing was added for `CACHE_DAYS`, also those of bots that were deleted. A
+    log of a bot that runs, by folded name, is kept.
+    """
+    since = time.time() - CACHE_DAYS * DAY_S
+    for file in logs.glob(f"*{CLIENT_LOG_ENDING}*"):
+        bot = file.name.rpartition(CLIENT_LOG_ENDING)[0]
+        with contextlib.suppress(OSError):
+            if file.stat().st_mtime < since and not is_running(fold_name(bot)):
+                file.unlink()
 
 
 async def upload_file(ask: Ask, content: bytes) -> str:

@@ -13,7 +13,7 @@ from arena.operator.hosting import RunBot, version_label
 from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotProcess, Crash
 from arena.runner.box import Boxes
-from arena.runner.hand_in import folder_of_version
+from arena.runner.hand_in import CLIENT_LOG_ENDING, folder_of_version
 from arena.runner.kept_state import kept_files_of
 from arena.runner.version_cache import BuiltProgram
 from machine.event_loop import run_until_first
@@ -46,7 +46,7 @@ async def run_hosted_bot(
     kept = kept_files_of(program.manifest, folder)
     for game in itertools.cycle(games):
         options = ["--game", game, "--version", version_label(run.number), "--finish-on-sigterm"]
-        options += ["--match-logs", str(folder), *(["--keep-state"] if kept else [])]
+        options += ["--match-logs", str(folder), *(["--keep-state", str(run.kept_bytes)] if kept else [])]
         if len(games) > 1:
             options += ["--matches", str(MATCHES_PER_GAME)]
         command = client_command(boxes.program_command(program.folder, program.manifest.command, place, kept), *options)
@@ -70,7 +70,9 @@ async def _run_client(run: RunBot, command: tuple[str, ...], url: str, logs: Pat
         command=command, environment=environment, token=run.ticket, largest_log=MAX_LOG_BYTES, holds_sigterm=True
     )
     ended: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
-    process = BotProcess(run.bot, spec, logs / f"{run.bot}.log", lambda _, crash: ended.set_result(crash))
+    process = BotProcess(
+        run.bot, spec, logs / f"{run.bot}{CLIENT_LOG_ENDING}", lambda _, crash: ended.set_result(crash)
+    )
     try:
         await process.start()
         await run_until_first(finish.wait(), asyncio.wait((ended,)))

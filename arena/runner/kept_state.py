@@ -23,7 +23,7 @@ from arena.runner.box import KeptFiles
 from arena.runner.hand_in import FOLDER_NAME, Ask, folder_of_version, upload_file
 from machine.atomic_write import replacing_file
 from protocol.errors import ArenaFault, Fault, UsageFault, os_errors_as
-from protocol.match_logs import MAX_STATE_TAR_BYTES, STATE_FILE
+from protocol.match_logs import STATE_FILE, STATE_HEADERS_BYTES
 
 log = logging.getLogger("arena.runner")
 
@@ -44,6 +44,8 @@ class _Shared(Struct):
     bot: str
     number: int
     names: tuple[str, ...]
+    max_bytes: int
+    """Maximum bytes of the files together."""
     changed_ns: int
     """The time of change of the tar that the arena has."""
 
@@ -76,7 +78,7 @@ class KeptStates:
             found += part
         tar = folder_of_version(self._folder, run.bot, run.number) / STATE_FILE
         _write_tar(tar, pack_kept_files(read_kept_files(bytes(found), manifest.keep)))
-        self._shared[tar] = _Shared(run.bot, run.number, manifest.keep, _time_of_change(tar))
+        self._shared[tar] = _Shared(run.bot, run.number, manifest.keep, run.kept_bytes, _time_of_change(tar))
 
     async def hand_in(self) -> None:
         """Hand in what programs keep, if it has changed."""
@@ -92,7 +94,7 @@ class KeptStates:
             changed_ns = await asyncio.to_thread(_time_of_change, tar)
             if changed_ns == shared.changed_ns:
                 return
-            files = await asyncio.to_thread(_read_tar, tar, shared.names)
+            files = await asyncio.to_thread(_read_tar, tar, shared.names, shared.max_bytes)
             upload = await upload_file(self._ask, pack_kept_files(files))
             await self._ask(StoreState(bot=shared.bot, number=shared.number, upload=upload), object)
         except (NoServer, NoServerAnswer):
@@ -114,13 +116,13 @@ def _time_of_change(tar: Path) -> int:
         return 0
 
 
-def _read_tar(tar: Path, names: Sequence[str]) -> dict[str, bytes]:
+def _read_tar(tar: Path, names: Sequence[str], max_bytes: int) -> dict[str, bytes]:
     """Return the files that a program keeps. Raise `Fault` if their tar can't be read, or has too much."""
     with os_errors_as(ArenaFault, f"the file {tar} can't be read"), tar.open("rb") as file:
-        data = file.read(MAX_STATE_TAR_BYTES + 1)
-    if len(data) > MAX_STATE_TAR_BYTES:
-        raise UsageFault(f"its files have more than {MAX_STATE_TAR_BYTES} bytes")
-    return read_kept_files(data, names)
+        data = file.read(max_bytes + STATE_HEADERS_BYTES + 1)
+    if len(data) > max_bytes + STATE_HEADERS_BYTES:
+        raise UsageFault(f"its files have more than {max_bytes} bytes")
+    return read_kept_files(data, names, max_bytes)
 
 
 def _write_tar(tar: Path, content: bytes) -> None:

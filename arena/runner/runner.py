@@ -29,7 +29,7 @@ from arena.operator.hosting import (
 )
 from arena.runner.box import Boxes
 from arena.runner.check import CheckRecords, check_version
-from arena.runner.hand_in import HAND_IN_INTERVAL_S, hand_in_logs, tidy_folders
+from arena.runner.hand_in import HAND_IN_INTERVAL_S, hand_in_logs, remove_old_logs, tidy_folders
 from arena.runner.hosted_bot import run_hosted_bot
 from arena.runner.kept_state import KeptStates
 from arena.runner.load import report_load
@@ -37,7 +37,7 @@ from arena.runner.version_cache import DiskFull, VersionCache, is_disk_full
 from machine.backoff import Backoff
 from machine.event_loop import background_task, wait_within
 from machine.timeouts import scale_timeouts
-from protocol.errors import Fault
+from protocol.errors import Fault, UsageFault
 from protocol.names import fold_name
 
 ORIGIN = "runner"
@@ -50,8 +50,14 @@ TIMEOUTS = OperatorTimeouts(ping_interval_s=2.0, pong_timeout_s=6.0)
 """The time limits of a runner's connection: as soon as the arena gives its bots to others, it knows that it is cut
 off.
 """
+NO_HOSTING_MESSAGE = (
+    "the arena hosts no bots: start it with arena serve --hosting; nodes that share a database server can't host any"
+)
+"""The message about an arena that takes no runners."""
 MIN_PART_BYTES = 32 * 1024
 """Bytes of the first part of a submission, and of each part on a slow link: 10 KB/s are enough for signs of life."""
+TIDY_INTERVAL_S = 3600.0
+"""Seconds between two looks for programs and logs that were not used for days."""
 PART_TIME_S = 1.0
 """Seconds that a part of a submission should take at most."""
 
@@ -91,7 +97,7 @@ async def _serve(
 ) -> AsyncIterator[RunnerSession]:
     session = RunnerSession(connection, slots, boxes, folder, client_url)
     try:
-        async with background_task(session.keep_handing_in()):
+        async with background_task(session.keep_handing_in()), background_task(session.keep_tidy()):
             yield session
         await session.hand_in()
     finally:
@@ -125,7 +131,7 @@ class RunnerSession:
 
     async def work(self, leave: asyncio.Event) -> None:
         """Do what the arena says, until the connection ends, which raises `NoServerAnswer`, or until all is finished
-        after `leave` was set.
+        after `leave` was set. Raise `UsageFault` if the arena hosts no bots.
         """
         join = JoinFleet(slots=self._slots, host=socket.gethostname())
         joined = self._connection.ask(join, dict, RunnerEvent, self.receive)  # type: ignore[arg-type]
@@ -136,9 +142,12 @@ class RunnerSession:
             for task in (following, leaving):
                 task.cancel()
             await asyncio.wait((following, leaving))
-        for task in (following, leaving):
-            if not task.cancelled():
-                task.result()
+        try:
+            for task in (following, leaving):
+                if not task.cancelled():
+                    task.result()
+        except UsageFault as fault:  # it does not know `JoinFleet`
+            raise UsageFault(NO_HOSTING_MESSAGE) from fault
 
     async def wait_for_number(self) -> int:
         """Return the number of this runner, once the arena has given it one."""
@@ -185,6 +194,14 @@ class RunnerSession:
             except Exception:  # without this task, nothing would be handed in again
                 log.exception("logs and files of bots wait")
             await asyncio.sleep(HAND_IN_INTERVAL_S)
+
+    async def keep_tidy(self) -> None:
+        """Remove programs and logs that were not used for days, again and again, until cancelled."""
+        while True:
+            with contextlib.suppress(OSError):
+                await asyncio.to_thread(remove_old_logs, self._logs, lambda bot: bot in self._bots)
+                await self._versions.make_room()
+            await asyncio.sleep(TIDY_INTERVAL_S)
 
     async def close(self) -> None:
         """End all bots and checks."""

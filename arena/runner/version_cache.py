@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import shutil
 import sys
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from arena.hosting.limits import CACHE_DAYS, KIB, MAX_LIMITS
+from arena.hosting.limits import CACHE_DAYS, DAY_S, KIB, MAX_LIMITS
 from arena.hosting.manifest import Manifest
 from arena.hosting.submission import read_submission
 from arena.runner.box import Boxes
@@ -32,14 +33,14 @@ MAX_BUILD_OUTPUT_BYTES = 8 * KIB
 """Maximum bytes of a build's output that are kept: the end."""
 MAX_VERSIONS = 300
 """Maximum number of versions in the cache. The ones that were used longest ago go first."""
-DAY_S = 86_400
-"""Seconds of a day."""
 MIN_FREE_BYTES = 256 * KIB * KIB
 """Free bytes of the runner's disk below which nothing new is run or checked: a version may be built twice over."""
 READ_CHUNK_BYTES = 64 * KIB
 """The number of bytes of a build's output that are read at a time."""
 _PART_SUFFIX = ".part"
 """The end of the name of the folder in which a version is made."""
+_GONE_SUFFIX = ".gone"
+"""The end of the name of the folder of a version that is being removed."""
 _INFO_FILE, _PROGRAM_FOLDER = "program.json", "program"
 """The file about a cached version, and the folder of the program, in the folder that is named after the digest."""
 
@@ -73,7 +74,8 @@ class VersionCache:
         """The number of bots and checks that use a version, by its digest."""
         with os_errors_as(ArenaFault, f"the folder of the runner {folder} can't be made"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._make_room()
+            for path in (*folder.glob(f"*{_GONE_SUFFIX}"), *self._find_superfluous()):
+                shutil.rmtree(path, ignore_errors=True)
 
     @contextlib.contextmanager
     def using(self, digest: str) -> Iterator[None]:
@@ -84,19 +86,19 @@ class VersionCache:
         finally:
             self._users[digest] -= 1
 
-    def check_room(self) -> None:
+    async def check_room(self) -> None:
         """Remove unused versions while the disk is full, longest unused first. Raise `DiskFull` if that is
         not enough.
         """
         with os_errors_as(ArenaFault, f"the folder of the runner {self._folder} can't be read"):
-            unused = [path for path in self._oldest_first() if not self._is_used(path)]
             while (free := shutil.disk_usage(self._folder).free) < MIN_FREE_BYTES:
-                if not unused:
+                unused = next((path for path in self._oldest_first() if not self._is_used(path)), None)
+                if unused is None:
                     raise DiskFull(
                         f"the disk of {self._folder} is full: {free // (KIB * KIB)} MiB are free, "
                         f"{MIN_FREE_BYTES // (KIB * KIB)} MiB are needed"
                     )
-                shutil.rmtree(unused.pop(0), ignore_errors=True)
+                await _remove(unused)
 
     async def get(self, digest: str, place: int) -> BuiltProgram:
         """Return the program with this digest, which is fetched and built if it is not here. It is built as the user at
@@ -105,7 +107,7 @@ class VersionCache:
         Raise `BuildFailed` if it can't be built, `DiskFull` if there is no room, `ArenaFault` if it can't be fetched or
         stored.
         """
-        self.check_room()
+        await self.check_room()
         async with self._locks.setdefault(digest, asyncio.Lock()):
             at = self._folder / digest
             with contextlib.suppress(OSError, msgspec.MsgspecError):
@@ -122,21 +124,21 @@ class VersionCache:
         part, at = self._folder / f"{digest}{_PART_SUFFIX}", self._folder / digest
         output = ""
         with _write_errors_of(self._folder):
-            shutil.rmtree(part, ignore_errors=True)
+            await _remove(part)
             part.mkdir()
             try:
-                write_files(part / _PROGRAM_FOLDER, submission.files)
+                await _run_in_thread(write_files, part / _PROGRAM_FOLDER, submission.files)
                 if submission.manifest.build:
                     built, output = await self._build(part / _PROGRAM_FOLDER, submission.manifest, place)
-                    shutil.rmtree(part / _PROGRAM_FOLDER)
+                    await _run_in_thread(shutil.rmtree, part / _PROGRAM_FOLDER)
                     await _unpack(built, part / _PROGRAM_FOLDER)
                 info = _Info(manifest=submission.manifest, build_output=output)
                 (part / _INFO_FILE).write_bytes(msgspec.json.encode(info))
-                shutil.rmtree(at, ignore_errors=True)
+                await _remove(at)
                 part.rename(at)
             finally:
-                shutil.rmtree(part, ignore_errors=True)
-            self._make_room()
+                await _remove(part)
+            await self.make_room()
         return BuiltProgram(folder=at / _PROGRAM_FOLDER, manifest=submission.manifest, build_output=output)
 
     async def _build(self, folder: Path, manifest: Manifest, place: int) -> tuple[bytes, str]:
@@ -169,19 +171,22 @@ class VersionCache:
             raise BuildFailed(f"{command} {describe_exit(code)}:\n{output or '(it wrote nothing)'}")
         return built, output
 
-    def _make_room(self) -> None:
-        """Remove the versions beyond `MAX_VERSIONS`, and those that nothing has used for `CACHE_DAYS`."""
+    async def make_room(self) -> None:
+        """Remove the unused versions beyond `MAX_VERSIONS`, and those that nothing has used for `CACHE_DAYS`."""
+        for path in self._find_superfluous():
+            await _remove(path)
+
+    def _find_superfluous(self) -> list[Path]:
         oldest_first, since = self._oldest_first(), time.time() - CACHE_DAYS * DAY_S
         unused = [path for path in oldest_first if path.stat().st_mtime < since]
-        for path in {*oldest_first[:-MAX_VERSIONS], *unused}:
-            if not self._is_used(path):
-                shutil.rmtree(path, ignore_errors=True)
+        return [path for path in {*oldest_first[:-MAX_VERSIONS], *unused} if not self._is_used(path)]
 
     def _is_used(self, path: Path) -> bool:
         return self._users[path.name.removesuffix(_PART_SUFFIX)] > 0
 
     def _oldest_first(self) -> list[Path]:
-        return sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime)
+        found = [path for path in self._folder.iterdir() if path.suffix != _GONE_SUFFIX]
+        return sorted(found, key=lambda path: path.stat().st_mtime)
 
 
 def is_disk_full(exc: Exception) -> bool:
@@ -199,6 +204,25 @@ def _write_errors_of(folder: Path) -> Iterator[None]:
             if is_disk_full(exc):
                 raise DiskFull(f"the disk of {folder} is full: {exc.strerror}") from exc
             raise
+
+
+async def _remove(folder: Path) -> None:
+    """Remove the folder of a version, if it is there. From now on, it is no longer found under its name."""
+    with contextlib.suppress(OSError):
+        await _run_in_thread(shutil.rmtree, _set_aside(folder))
+
+
+def _set_aside(folder: Path) -> Path:
+    return folder.rename(folder.with_name(f"{secrets.token_hex(8)}{_GONE_SUFFIX}"))
+
+
+async def _run_in_thread(work: Callable[..., object], *arguments: object) -> None:
+    """Run `work` in a thread, and wait for its end even if this is cancelled: no two threads shall write one folder."""
+    running = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
+    try:
+        await asyncio.shield(running)
+    finally:
+        await asyncio.wait((running,))
 
 
 async def _unpack(built: bytes, folder: Path) -> None:

@@ -298,7 +298,14 @@ class Hosting:
         hosted = self._hosted[start.version]
         self._orphans.discard(start.bot)
         ticket = self._tickets.issue(start.bot)
-        run = RunBot(bot=hosted.name, number=hosted.number, digest=hosted.digest, ticket=ticket, games=hosted.games)
+        run = RunBot(
+            bot=hosted.name,
+            number=hosted.number,
+            digest=hosted.digest,
+            ticket=ticket,
+            games=hosted.games,
+            kept_bytes=self._limits.kept_bytes,
+        )
         self._send(start.runner, run)
 
     async def _perform(self, effect: fleet.Effect) -> None:
@@ -312,10 +319,14 @@ class Hosting:
                 return
             if effect.runner in self._states:
                 self._states[effect.runner].checks[found.version] = found.name
-            self._send(
-                effect.runner,
-                CheckVersion(version=found.version, bot=found.name, number=found.number, digest=found.digest),
+            check = CheckVersion(
+                version=found.version,
+                bot=found.name,
+                number=found.number,
+                digest=found.digest,
+                kept_bytes=self._limits.kept_bytes,
             )
+            self._send(effect.runner, check)
 
     def _send(self, runner: int, event: object) -> None:
         if runner in self._tell:

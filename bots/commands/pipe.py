@@ -43,7 +43,7 @@ from protocol.codec import read_integer
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import game_names
-from protocol.match_logs import MAX_STATE_BYTES, MAX_STATE_TAR_BYTES, STATE_MARK
+from protocol.match_logs import STATE_HEADERS_BYTES, STATE_MARK
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, End, Info, Rejected, Start
 from protocol.reasons import VOID
 from referee.clock import max_compensation_ms
@@ -95,7 +95,7 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
         help="write what the program prints in a match to a file of this folder, in place of the terminal; it is "
         "started anew for each match",
     )
-    parser.add_argument("--keep-state", action="store_true", help=argparse.SUPPRESS)  # for runners
+    parser.add_argument("--keep-state", type=int, default=0, help=argparse.SUPPRESS)  # for runners
     parser.add_argument(
         "--finish-on-sigterm", action="store_true", help="on SIGTERM, end when the matches under way are over"
     )
@@ -112,7 +112,7 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
         read.version,
         fresh=read.fresh,
         match_logs=folder,
-        keeps_state=read.keep_state and folder is not None,
+        max_state_bytes=0 if folder is None else read.keep_state,
     )
     options = read_options(read)
     signal_ = FinishSignal() if read.finish_on_sigterm else None
@@ -437,7 +437,8 @@ class PipedMatch:
 class PipedBot(Bot):
     """A bot that plays the moves that `command` writes. It runs one process for each match in progress.
 
-    If it is `fresh`, no process plays a second match. It is if `match_logs` has the folder for the logs of matches.
+    If it is `fresh`, no process plays a second match. It is if `match_logs` has the folder for the logs of matches,
+    where programs also keep files of `max_state_bytes` together.
     """
 
     def __init__(
@@ -448,14 +449,14 @@ class PipedBot(Bot):
         *,
         fresh: bool = False,
         match_logs: MatchLogFolder | None = None,
-        keeps_state: bool = False,
+        max_state_bytes: int = 0,
     ) -> None:
         super().__init__(name, version)
         self._command = command
         self._fresh = fresh or match_logs is not None
         self._match_logs = match_logs
-        self._keeps_state = keeps_state
-        self._state_lock = threading.Lock() if keeps_state else contextlib.nullcontext()
+        self._max_state_bytes = max_state_bytes
+        self._state_lock = threading.Lock() if max_state_bytes else contextlib.nullcontext()
         """The lock held from the end of a match until the next program has started with the files that were kept."""
         self.seeks_when_done = self._fresh
         self._environment = {key: value for key, value in os.environ.items() if key not in _PRIVATE_VARIABLES}
@@ -527,7 +528,7 @@ class PipedBot(Bot):
                 return
             with self._state_lock:
                 match.program.close_input()
-                if self._keeps_state and not is_void:
+                if self._max_state_bytes and not is_void:
                     self._keep_state(match.program, match.log)
                 match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
                 following = None
@@ -540,10 +541,11 @@ class PipedBot(Bot):
     def _keep_state(self, program: PipedProgram, log: OutputLog) -> None:
         """Leave the tar that follows the output of a program beside the logs, for the next program and the runner."""
         assert self._match_logs is not None
-        rest = program.read_rest(KEEP_TIMEOUT_S, MAX_STATE_TAR_BYTES)
+        max_bytes = self._max_state_bytes + STATE_HEADERS_BYTES
+        rest = program.read_rest(KEEP_TIMEOUT_S, max_bytes)
         _, mark, state = rest.partition(STATE_MARK)
-        if len(rest) > MAX_STATE_TAR_BYTES:
-            log.add_note(f"its files are not kept: they have more than {MAX_STATE_BYTES} bytes together")
+        if len(rest) > max_bytes:
+            log.add_note(f"its files are not kept: they have more than {self._max_state_bytes} bytes together")
         elif program.exit_code is None:
             log.add_note(f"its files are not kept: it did not exit within {KEEP_TIMEOUT_S:g} s of the end of the match")
         elif program.exit_code or not mark:

@@ -26,7 +26,7 @@ from arena.store.registry import anonymize_bot, register_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
 from protocol.errors import UsageFault
-from protocol.match_logs import MAX_STATE_BYTES, STATE_FILE
+from protocol.match_logs import STATE_FILE
 
 FILES = {"opinions.json": b"{}", "table.bin": bytes(range(256)) * 5}
 MANIFEST = 'games = ["nim"]\ncommand = ["./bot"]\n'
@@ -86,13 +86,13 @@ def test_a_tar_has_the_files_and_nothing_else_of_what_a_program_left() -> None:
         (b"x" * 512, "are no tar"),
         (b"x" * 100, "are no tar"),
         (pack_kept_files({"table.bin": b"1" * 1000})[:900], "are cut off"),
-        (pack_kept_files({"table.bin": b"1" * (MAX_STATE_BYTES + 1)}), "have more than 1048576 bytes"),
+        (pack_kept_files({"table.bin": b"1" * 1001}), "have more than 1000 bytes"),
     ],
     ids=["noise", "a part of a header", "a part", "too much"],
 )
 def test_what_is_no_tar_or_has_too_much_is_refused(tar: bytes, why: str) -> None:
     with pytest.raises(UsageFault, match=why):
-        read_kept_files(tar, list(FILES))
+        read_kept_files(tar, list(FILES), 1000)
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ class Arena:
         return None
 
 
-RUN = RunBot(bot="Ann", number=2, digest="1" * 64, ticket="t")
+RUN = RunBot(bot="Ann", number=2, digest="1" * 64, ticket="t", kept_bytes=5000)
 KEEPS = Manifest(games=("nim",), command=("./bot",), keep=tuple(FILES))
 
 
@@ -187,6 +187,10 @@ async def test_a_runner_fetches_what_a_bot_keeps_and_hands_changes_in(tmp_path: 
     arena.is_away = False
     await states._hand_in_changed(tar)
     assert read_kept_files(arena.tar, ["opinions.json", "secret"]) == {"opinions.json": b"new"}
+    for size, handed_in in ((RUN.kept_bytes, True), (RUN.kept_bytes + 1, False)):
+        leave(tar, {"opinions.json": b"1" * size})
+        await states._hand_in_changed(tar)
+        assert (len(read_kept_files(arena.tar, ["opinions.json"])["opinions.json"]) == size) == handed_in
 
 
 async def test_a_change_that_was_not_handed_in_yet_is_there_when_the_bot_starts_again(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import time
 import zlib
 from pathlib import Path
 from random import Random
@@ -14,9 +16,9 @@ import pytest
 from arena.operations.bot_files import MAX_FILE_UPLOADS, FileUploads, unpack_log
 from arena.operator.bot_files import StoreMatchLog, UploadFilePart
 from arena.operator.client import NoServerAnswer
-from arena.runner.hand_in import folder_of_version, hand_in_logs
+from arena.runner.hand_in import folder_of_version, hand_in_logs, remove_old_logs
 from protocol.errors import UsageFault
-from protocol.match_logs import MAX_STATE_TAR_BYTES, MatchLog
+from protocol.match_logs import DEFAULT_STATE_BYTES, MatchLog
 
 
 def leave(folder: Path, bot: str, number: int, match: str, text: str = "said") -> Path:
@@ -37,7 +39,7 @@ class Arena:
     def __init__(self) -> None:
         self.logs: list[tuple[str, int, MatchLog]] = []
         self.fault: Exception | None = None
-        self._uploads = FileUploads()
+        self._uploads = FileUploads(DEFAULT_STATE_BYTES)
 
     async def ask(self, request: Any, kind: type[Any]) -> None:
         if self.fault:
@@ -88,6 +90,15 @@ async def test_a_file_that_is_no_log_is_removed_and_holds_up_no_other(
     assert caplog.text.count("can't be read") == 2
 
 
+def test_the_log_of_a_client_goes_a_week_after_its_last_line_unless_the_bot_runs(tmp_path: Path) -> None:
+    week_ago = time.time() - 7 * 24 * 3600
+    for name, age in (("gone.log", 1), ("gone.log.1", 1), ("v1.log.log", 1), ("Ann.log", 1), ("new.log", -1)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, times=(week_ago - age * 60,) * 2)
+    remove_old_logs(tmp_path, lambda bot: bot == "ann")
+    assert sorted(os.listdir(tmp_path)) == ["Ann.log", "new.log"]
+
+
 @pytest.mark.parametrize(
     ("packed", "why"),
     [
@@ -103,12 +114,12 @@ def test_an_arena_takes_no_log_that_is_damaged_or_too_large(packed: bytes, why: 
 
 
 def test_an_arena_holds_few_files_that_are_not_whole_and_none_that_is_too_large() -> None:
-    uploads = FileUploads()
+    uploads = FileUploads(1000)
     for number in range(MAX_FILE_UPLOADS + 1):
         uploads.add(str(number), b"1")
     with pytest.raises(UsageFault, match="too many files"):
         uploads.take("0")
     assert uploads.take("1") == b"1"
-    uploads.add("2", b"1" * (MAX_STATE_TAR_BYTES - 1))
-    with pytest.raises(UsageFault, match="more than 1081344 bytes"):
+    uploads.add("2", b"1" * 999)
+    with pytest.raises(UsageFault, match="more than 1000 bytes"):
         uploads.add("2", b"1")

@@ -46,7 +46,8 @@ from arena.runner.hand_in import folder_of_version
 from arena.runner.runner import MIN_PART_BYTES, PART_TIME_S, RunnerSession, next_part_bytes
 from arena.runner.version_cache import MIN_FREE_BYTES, BuiltProgram, DiskFull, VersionCache
 from machine.timeouts import scale_timeouts
-from timeouts import WITHIN
+from protocol.errors import UsageFault
+from timeouts import WITHIN, found_in
 
 PROGRAM = read_source_file("mine.sh", b"echo", ["nim"], ["nim"], SubmissionLimits())
 PACKED = PROGRAM.pack()
@@ -173,6 +174,27 @@ async def test_a_runner_ends_the_logs_that_lost_clients_left_open_and_removes_fo
     async with joined(tmp_path):
         assert os.listdir(left.parent) == [left.name]
         assert os.listdir(left) == ["m-1.json"]
+
+
+async def test_a_runner_removes_programs_and_logs_that_nobody_has_used_for_a_week_while_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    async with joined(tmp_path) as (_, session):
+        old = [tmp_path / "versions" / "a1b2", tmp_path / "logs" / "deleted.log"]
+        old[0].mkdir()
+        old[1].touch()
+        for path in old:
+            os.utime(path, times=(0, 0))
+        tidying = asyncio.create_task(session.keep_tidy())
+        await asyncio.to_thread(found_in, old[0].parent, lambda: None if any(path.exists() for path in old) else True)
+        tidying.cancel()
+
+
+async def test_an_arena_that_hosts_no_bots_is_told_in_one_line(tmp_path: Path) -> None:
+    async with joined(tmp_path) as (arena, session):
+        arena.ask = AsyncMock(side_effect=UsageFault("do is 'join_fleet': one of ban, register"))  # type: ignore[method-assign]
+        with pytest.raises(UsageFault, match=r"^the arena hosts no bots: start it with"):
+            await session.work(asyncio.Event())
+        arena.ask = AsyncMock()  # type: ignore[method-assign]
 
 
 async def test_a_runner_whose_connection_ends_works_no_longer(tmp_path: Path) -> None:

@@ -19,7 +19,15 @@ from bots.commands import match_logs, pipe
 from bots.commands.match_logs import MatchLogFolder, OutputLog
 from bots.commands.pipe import PipedBot, PipedProgram
 from protocol.games import load_game
-from protocol.match_logs import LOG_HALF_BYTES, MAX_FAULTS, MAX_LOG_CHARS, STATE_FILE, STATE_MARK, MatchLog
+from protocol.match_logs import (
+    DEFAULT_STATE_BYTES,
+    LOG_HALF_BYTES,
+    MAX_FAULTS,
+    MAX_LOG_CHARS,
+    STATE_FILE,
+    STATE_MARK,
+    MatchLog,
+)
 from timeouts import WITHIN
 from turns import turn as turn_of
 
@@ -164,7 +172,9 @@ MARK = STATE_MARK.decode().replace("\n", "\\n")
 
 def kept_after(folder: Path, script: Any, program: str, **end: Any) -> tuple[bytes, str]:
     """Have a program play a match to its `end`, and return what it keeps and its log."""
-    bot = PipedBot("mine", ["sh", "-c", program], match_logs=MatchLogFolder(folder), keeps_state=True)
+    bot = PipedBot(
+        "mine", ["sh", "-c", program], match_logs=MatchLogFolder(folder), max_state_bytes=DEFAULT_STATE_BYTES
+    )
     bot.start()
     try:
         bot.prepare(script.start())
@@ -212,7 +222,10 @@ def test_a_log_says_why_files_are_not_kept(
 def test_files_that_can_not_be_written_cost_neither_the_log_nor_the_next_program(tmp_path: Path, script: Any) -> None:
     (tmp_path / STATE_FILE / "in the way").mkdir(parents=True)
     bot = PipedBot(
-        "mine", ["sh", "-c", f"{PLAYS}; printf -- '{MARK}'"], match_logs=MatchLogFolder(tmp_path), keeps_state=True
+        "mine",
+        ["sh", "-c", f"{PLAYS}; printf -- '{MARK}'"],
+        match_logs=MatchLogFolder(tmp_path),
+        max_state_bytes=DEFAULT_STATE_BYTES,
     )
     try:
         bot.prepare(script.start())
@@ -231,7 +244,9 @@ def test_a_program_that_keeps_files_and_exits_in_the_match_is_started_again(
 ) -> None:
     first = f"read s; read t; {ANSWER}; {'read t; ' if is_asked else ''}printf -- '{MARK}'; head -c 100000 /dev/zero"
     program = f"if mkdir {tmp_path}/once 2>/dev/null; then {first}; else {PLAYS}; fi"
-    bot = PipedBot("mine", ["sh", "-c", program], match_logs=MatchLogFolder(tmp_path), keeps_state=True)
+    bot = PipedBot(
+        "mine", ["sh", "-c", program], match_logs=MatchLogFolder(tmp_path), max_state_bytes=DEFAULT_STATE_BYTES
+    )
     bot.start()
     try:
         bot.prepare(script.start())
@@ -249,7 +264,9 @@ def test_a_match_that_begins_while_another_ends_finds_the_files_that_this_one_ke
 ) -> None:
     state = tmp_path / STATE_FILE
     program = f"cat {state} >&2 2>/dev/null; {PLAYS}; printf -- '{MARK}'; echo kept"
-    bot = PipedBot("mine", ["sh", "-c", program], match_logs=MatchLogFolder(tmp_path), keeps_state=True)
+    bot = PipedBot(
+        "mine", ["sh", "-c", program], match_logs=MatchLogFolder(tmp_path), max_state_bytes=DEFAULT_STATE_BYTES
+    )
     read_rest = PipedProgram.read_rest
     begun = threading.Event()
 
