@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from arena.commands.serve_runners import check_hosting
 from arena.commands.settings import ServerSettings
 from arena.network.binding import bind_sockets, port_of, reserve_port
 from arena.operator import credentials
@@ -49,6 +50,7 @@ def run_nodes(settings: ServerSettings) -> None:
     """Run the nodes until SIGINT or SIGTERM. Raise `Fault` if they can't start."""
     standard_streams.tolerate_lost_output()
     configure_logging(settings.log_level, settings.log)
+    check_hosting(settings)
     excess = excess_warning("--nodes", settings.nodes)
     if excess is not None:
         log.warning("%s", excess)

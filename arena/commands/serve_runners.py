@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from arena.builtin_bots import BuiltinBot, BuiltinBotSupervisor
 from arena.commands.settings import ServerSettings, node_of
 from arena.network.addresses import is_loopback
+from arena.operator.credentials import runner_token_of
 from arena.processes.launch_spec import allowed_environment
 from protocol.errors import UsageFault
 
@@ -36,10 +37,10 @@ def check_hosting(settings: ServerSettings) -> None:
     """Raise `UsageFault` if the settings ask for hosted bots but for no pages to hand them in, or for several nodes."""
     if not hosts_bots(settings):
         return
-    if not settings.web:
-        raise UsageFault("hosting: programs are handed in on the pages' port, so leave out --no-web")
     if node_of(settings) is not None:
         raise UsageFault("hosting: nodes that share a database server can't host bots yet: use a database in a file")
+    if not settings.web:
+        raise UsageFault("hosting: programs are handed in on the pages' port, so leave out --no-web")
 
 
 def check_runners(settings: ServerSettings) -> None:
@@ -66,7 +67,7 @@ def _check_cluster(settings: ServerSettings, address: str) -> None:
             "connect, like --public-url wss://arena.example.org"
         )
     if not is_here and not address.startswith("tls:"):
-        log.warning("the operator's token is sent to the cluster unencrypted: use an address like tls://HOST:8786")
+        log.warning("the token of runners is sent to the cluster unencrypted: use an address like tls://HOST:8786")
 
 
 def _is_this_machine(host: str) -> bool:
@@ -100,7 +101,7 @@ async def run_runners(
         bots = [BuiltinBot(name=CLUSTER_LOG, command=command)]
     supervisor = BuiltinBotSupervisor(
         bots,
-        dict.fromkeys((bot.name for bot in bots), token),
+        dict.fromkeys((bot.name for bot in bots), runner_token_of(token)),
         folder,
         environment,
         "the runner" if settings.dask is None else "the process",

@@ -1,0 +1,26 @@
+"""An arena of several nodes hosts no bots, and says so before anything starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from arena.commands import serve_nodes
+from arena.commands.serve_runners import check_hosting
+from arena.commands.settings import ServerSettings
+from protocol.errors import UsageFault
+
+SHARED = "postgresql://arena@127.0.0.1:1/arena"
+
+
+@pytest.mark.parametrize("settings", [{"hosting": True}, {"runners": 1}, {"hosting": True, "web": False}])
+def test_a_node_that_shares_a_database_refuses_to_host_bots(settings: dict[str, bool]) -> None:
+    check_hosting(ServerSettings(db=SHARED))
+    with pytest.raises(UsageFault, match=r"^hosting: nodes that share a database server can't host bots yet"):
+        check_hosting(ServerSettings(db=SHARED, **settings))  # type: ignore[arg-type]
+
+
+def test_nodes_of_one_machine_refuse_it_once_and_not_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("configure_logging", "reserve_port"):
+        monkeypatch.setattr(serve_nodes, name, lambda *_: ())
+    with pytest.raises(UsageFault, match=r"^hosting: nodes that share a database server can't host bots yet"):
+        serve_nodes.run_nodes(ServerSettings(db=SHARED, nodes=2, hosting=True))
