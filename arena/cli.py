@@ -434,7 +434,7 @@ def runner(
     slots: Annotated[int, typer.Option(help="The number of hosted bots that it runs at a time.")] = 8,
     memory: Annotated[int, typer.Option(metavar="MIB", help="Memory of each process of a hosted bot.")] = 1024,
     token_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with the operator's token [ARENA_OPERATOR_TOKEN].")
+        Path | None, typer.Option(metavar="FILE", help="A file with the token of runners [ARENA_OPERATOR_TOKEN].")
     ] = None,
     client_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Where the hosted bots connect [the same as --server].")

@@ -44,7 +44,11 @@ MAX_SHOWN_CHARACTERS = 200
 """Maximum characters of a setting's value that an error message shows."""
 _VARIABLE_PREFIX = "ARENA_"
 """The prefix of the environment variables that this project defines."""
-_SETTING_PATTERNS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
+_SETTING_PATTERNS = {
+    "node": NAME_PATTERN,
+    **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z"),
+    "dask": r"^(tcp|tls)://([^\s\[\]/:]+|\[[0-9A-Fa-f:.]+\]):[0-9]+\Z",
+}
 """The regular expressions that values of a server's settings must match, by setting. Other settings have none."""
 _SETTING_PARSERS = {"trusted_proxy": parse_networks, "allow_origin": parse_origins, "admin_host": parse_host_names}
 """The functions that parse values of a server's settings and raise `ValueError` for a wrong one, by setting."""

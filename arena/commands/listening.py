@@ -15,6 +15,7 @@ from arena.network.addresses import OwnPage, parse_networks, parse_origins
 from arena.network.admission import Access
 from arena.network.binding import ARENA_SOCKET, PAGE_SOCKET, InheritedSockets, bind_sockets, port_of
 from arena.network.connection_limits import ConnectionBounds
+from arena.operator.credentials import runner_token_of
 
 
 class Ports(NamedTuple):
@@ -62,6 +63,7 @@ def access(settings: ServerSettings, file_budget: FileBudget, page: list[socket.
         origins=parse_origins(settings.allow_origin),
         page=_own_page(settings, page),
         operator_token=operator,
+        runner_token=runner_token_of(operator),
     )
 
 

@@ -27,17 +27,23 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault, os_errors_as
 
 OPERATOR_TOKEN_VARIABLE = "ARENA_OPERATOR_TOKEN"  # noqa: S105
-"""The environment variable with the operator's token."""
+"""The environment variable with the token of runners, or of the operator."""
 BWRAP = "bwrap"
 """The sandbox of bubblewrap boxes."""
 SANDBOXES = (BWRAP, "none")
 """The sandboxes of `--sandbox`."""
 MAX_MEMORY_MIB = 1024 * 1024
 """Maximum of `--memory`, in MiB."""
+MAX_FOLDERS = 16
+"""Maximum number of folders of runners in the cache folder."""
 LOCK_NAME = "lock"
 """The file in the folder of a runner that is locked while the runner lives."""
 
 log = logging.getLogger("arena.runner")
+
+
+class FolderInUse(UsageFault):
+    """Raised if another runner uses a folder."""
 
 
 def runner(
@@ -51,11 +57,8 @@ def runner(
     configure_logging("info", "text")
     keep_private()
     check_sandbox(sandbox, "a runner", "--sandbox none")
-    place = folder or cache_folder() / "runner"
-    with os_errors_as(UsageFault, f"the folder {place} can't be made"):
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(hold_folder(place))
+        place = stack.enter_context(hold_free_folder() if folder is None else hold_folder(folder))
         users = stack.enter_context(reserved_users(slots + 1)) if os.geteuid() == 0 else ()
         boxes = Boxes(memory_mib=memory_mib, users=users) if sandbox == BWRAP else Unboxed(memory_mib=memory_mib)
         if sandbox != BWRAP:
@@ -72,16 +75,33 @@ def check_numbers(slots: int, memory_mib: int) -> None:
 
 
 @contextlib.contextmanager
-def hold_folder(folder: Path) -> Iterator[None]:
-    """Keep other runners out of a folder within the context. Raise `UsageFault` if one uses it."""
-    with os_errors_as(UsageFault, f"the folder {folder} can't be written"):
+def hold_free_folder() -> Iterator[Path]:
+    """Hold the first folder of runners in the cache folder that no other one uses, as `hold_folder` does: a new runner
+    is started while the old one finishes its matches.
+    """
+    folders = [cache_folder() / name for name in ("runner", *(f"runner-{number}" for number in range(2, MAX_FOLDERS)))]
+    with contextlib.ExitStack() as stack:
+        for folder in folders:
+            with contextlib.suppress(FolderInUse):
+                stack.enter_context(hold_folder(folder))
+                break
+        else:
+            raise FolderInUse(f"{len(folders)} other runners use the folders {folders[0]} to {folders[-1]}")
+        yield folder
+
+
+@contextlib.contextmanager
+def hold_folder(folder: Path) -> Iterator[Path]:
+    """Make a folder, and keep other runners out of it within the context. Raise `FolderInUse` if one uses it."""
+    with os_errors_as(UsageFault, f"the folder {folder} can't be made"):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = (folder / LOCK_NAME).open("ab")
     with file:
         try:
             lock(file.fileno(), wait=False)
         except BlockingIOError:
-            raise UsageFault(f"another runner uses the folder {folder}: name another one, --folder FOLDER") from None
-        yield
+            raise FolderInUse(f"another runner uses the folder {folder}: name another one, --folder FOLDER") from None
+        yield folder
 
 
 def check_sandbox(sandbox: str, user: str, option: str) -> None:
@@ -98,8 +118,8 @@ def check_sandbox(sandbox: str, user: str, option: str) -> None:
 
 
 def find_token(file: Path | None, environ: MutableMapping[str, str] = os.environ) -> str:
-    """Return the operator's token: from the file, else from the variable `OPERATOR_TOKEN_VARIABLE`, else as a line from
-    the file descriptor that `TOKEN_FD_VARIABLE` names. Raise `UsageFault` if there is none.
+    """Return a runner's token: from the file, else from the variable `OPERATOR_TOKEN_VARIABLE`, else as a line from the
+    file descriptor that `TOKEN_FD_VARIABLE` names. Raise `UsageFault` if there is none.
     """
     if file is not None:
         return read_or_make_token(file.parent, file)
@@ -109,8 +129,8 @@ def find_token(file: Path | None, environ: MutableMapping[str, str] = os.environ
         with open(int(descriptor), "rb", buffering=0, closefd=False) as handed:
             return handed.readline().decode().strip()
     raise UsageFault(
-        f"a runner needs the operator's token: --token-file FILE, or {OPERATOR_TOKEN_VARIABLE}; the data folder of the "
-        "server has it in operator.json"
+        f"a runner needs a token: --token-file FILE, or {OPERATOR_TOKEN_VARIABLE}; it is the runner_token in the "
+        "operator.json of the server's data folder"
     )
 
 

@@ -52,7 +52,7 @@ class Access(Struct, frozen=True, kw_only=True):
     """The rules about who may connect to an arena.
 
     `proxies` are trusted to report their clients' addresses. Web pages of `origins` and the arena's own `page` may
-    connect. `operator_token` is None if no operator may connect.
+    connect. `operator_token` is None if no operator may connect, `runner_token` if no runner may with one of its own.
     """
 
     bounds: ConnectionBounds = ConnectionBounds()
@@ -60,6 +60,7 @@ class Access(Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] = ()
     page: OwnPage | None = None
     operator_token: str | None = None
+    runner_token: str | None = None
 
 
 class ConnectionRequest(Struct, frozen=True, kw_only=True):
@@ -133,18 +134,21 @@ class Admission:
         return self.connection_limits.take(address, shared=shared)
 
     def recognize_operator(self, request: bytes, slot: ConnectionSlot, address: str) -> None:
-        """Count a connection for the operator's `address` if its HTTP request is complete and has the operator's token.
+        """Count a connection for the operator's `address` if its HTTP request is complete and has the token of the
+        operator or of runners.
 
         This comes before all other checks, so that strangers never use up the operator's limits.
         """
         found = _BEARER_PATTERN.search(request) if request.endswith(_REQUEST_END) else None
-        if found is not None and self._is_operator_token(found[1]):
+        if found is not None and (self._is_operator_token(found[1]) or self._is_runner_token(found[1])):
             slot.change_address(address)
             slot.end_waiting()
 
     def _is_operator_token(self, token: bytes) -> bool:
-        known = (self._access.operator_token or "").encode()
-        return bool(known) and hmac.compare_digest(token, known)
+        return _is_token(token, self._access.operator_token)
+
+    def _is_runner_token(self, token: bytes) -> bool:
+        return _is_token(token, self._access.runner_token)
 
     def check_request(self, request: ConnectionRequest, slot: ConnectionSlot) -> HttpRefusal | None:
         """Return the refusal of a request; None if the request may become a connection. In that case, the slot now
@@ -160,7 +164,7 @@ class Admission:
         address = request.address or self._proxies.client_address(
             request.peer, request.get_headers(FORWARDED_FOR_HEADER)
         )
-        refusal = self._check_origin(request, shared) or self._check_operator(request, address)
+        refusal = self._check_origin(request, shared) or self._check_operator(request, address, slot)
         if refusal is None and not request.is_operators_only:  # other clients must not crowd the operator out
             refusal = self._check_limits(request, address, slot, shared)
         if refusal is not None:
@@ -200,13 +204,17 @@ class Admission:
             return HttpRefusal(HTTPStatus.BAD_REQUEST, text)
         return None
 
-    def _check_operator(self, request: ConnectionRequest, address: str) -> HttpRefusal | None:
-        """Return a refusal for a wrong operator's token, or for a stranger on the operator's socket; else None."""
+    def _check_operator(self, request: ConnectionRequest, address: str, slot: ConnectionSlot) -> HttpRefusal | None:
+        """Return a refusal for a wrong operator's token, or for a stranger on the operator's socket; else None. The
+        slot of a runner is marked.
+        """
         if OPERATOR_SUBPROTOCOL not in request.offered_subprotocols:
             text = f"this port is for operators only: offer the subprotocol {OPERATOR_SUBPROTOCOL}"
             return HttpRefusal(HTTPStatus.FORBIDDEN, text) if request.is_operators_only else None
         kind, _, token = request.header_value("Authorization").partition(" ")
-        if kind.lower() == "bearer" and self._is_operator_token(token.encode(errors="surrogateescape")):
+        given = token.encode(errors="surrogateescape") if kind.lower() == "bearer" else b""
+        slot.is_runner = self._is_runner_token(given)
+        if slot.is_runner or self._is_operator_token(given):
             return None  # even after failures from this address: 256 bits can't be guessed
         wait = self._wrong_tokens.wait_s(address, self._clock())
         if wait and not request.is_operators_only:
@@ -232,3 +240,7 @@ class Admission:
         if full is None:
             return None
         return HttpRefusal(HTTPStatus.SERVICE_UNAVAILABLE, full, {"Retry-After": str(RETRY_AFTER_S)})
+
+
+def _is_token(given: bytes, token: str | None) -> bool:
+    return bool(token) and hmac.compare_digest(given, (token or "").encode())

@@ -60,6 +60,8 @@ class ConnectionSlot:
         self.address = address
         self.is_proxy = is_proxy
         """True if the connection is from a trusted proxy, so that the client's own address is not known at first."""
+        self.is_runner = False
+        """True if a runner of hosted bots has connected with its token, which allows no more than its own requests."""
         self.cut_off: Callable[[], object] = lambda: None
         """A function that ends the connection. It is called when another connection needs the slot."""
         self._limits = limits

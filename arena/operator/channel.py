@@ -13,6 +13,7 @@ from arena.operator.requests import (
     OperationHandler,
     OperationHandlers,
     Request,
+    RunnerRequest,
     encode_reply,
     parse_fields,
     parse_request,
@@ -46,6 +47,9 @@ class Channel:
 
     def __init__(self, handlers: OperationHandlers, audit_log: AuditLog) -> None:
         self._operations = handlers
+        self._runner_operations = {
+            name: handler for name, handler in handlers.items() if issubclass(handler.request, RunnerRequest)
+        }
         self._audit_log = audit_log
         self._running = BackgroundTasks()
         self.connection_count = 0
@@ -80,7 +84,9 @@ class Channel:
             words = parse_fields(frame)
             number = read_number(words)
             by = read_origin(words)
-            operation, request = parse_request(words, self._operations)
+            operation, request = parse_request(
+                words, self._runner_operations if connection.slot.is_runner else self._operations
+            )
             if len(tasks) >= MAX_PENDING_REQUESTS:
                 raise UsageFault(
                     f"{MAX_PENDING_REQUESTS} requests are under way on this connection: wait for an answer"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,13 +29,14 @@ FILE_NAME = "operator.json"
 class Credentials(Struct, frozen=True, kw_only=True):
     """The operator's token, the URL of the operator's socket, and the database that the server uses.
 
-    `public` is the URL for clients.
+    `public` is the URL for clients. `runner_token` is the token of runners, which operates nothing else.
     """
 
     token: Annotated[str, Meta(min_length=1)]
     url: str
     database: str
     public: str = ""
+    runner_token: str = ""
 
     def has_database(self, database: Database) -> bool:
         """Return whether the server with these credentials uses this database."""
@@ -86,6 +88,11 @@ def read_or_make_token(folder: Path, file: Path | None = None) -> str:
     return token
 
 
+def runner_token_of(operator_token: str) -> str:
+    """Return the token of runners of hosted bots, which follows from the operator's."""
+    return hmac.digest(operator_token.encode(), b"runners of hosted bots", "sha256").hex()
+
+
 def write_credentials(folder: Path, token: str, url: str, database: Database, public: str = "") -> None:
     """Write the credentials, readable only by their owner. Raise `ArenaFault` if that fails."""
     credentials = Credentials(
@@ -93,6 +100,7 @@ def write_credentials(folder: Path, token: str, url: str, database: Database, pu
         url=url,
         database=str(database if database.file is None else database.file.absolute()),
         public=public,
+        runner_token=runner_token_of(token),
     )
     file = folder / FILE_NAME
     try:

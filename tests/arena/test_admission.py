@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidMessage, InvalidStatus
 
 from arena.network.addresses import OwnPage, can_page_connect, parse_networks, parse_origins
 from arena.network.admission import ARRIVALS_RATE, OPERATOR_SUBPROTOCOL, Access, Admission, ConnectionRequest
-from arena.network.connection_limits import ConnectionBounds
+from arena.network.connection_limits import ConnectionBounds, ConnectionSlot
 from machine.keyed_limiter import TokenBucket
 from timeouts import WITHIN, rest_of
 
@@ -22,6 +22,8 @@ class Door:
 
     def __init__(self, **access: Any) -> None:
         self.admission = Admission(Access(**access), clock=lambda: 0.0)
+        self.slots: list[ConnectionSlot] = []
+        """The slots of all that knocked."""
 
     def knock(self, own: str | None = None, **headers: str) -> tuple[int, str]:
         """The status and the text with which a request is refused, or 101; on a socket of the operator's `own`."""
@@ -29,6 +31,7 @@ class Door:
         sent.update((name.replace("_", "-"), [value]) for name, value in headers.items())
         slot = self.admission.take_slot("127.0.0.1", own, operators_only=own is not None)
         assert slot is not None
+        self.slots.append(slot)
         request = ConnectionRequest(
             method="GET",
             get_headers=sent.__getitem__,
@@ -154,6 +157,13 @@ def test_a_wrong_token_of_the_operator_is_refused_and_after_many_only_the_right_
     told = [door.knock(**OPERATOR, Authorization=f"Bearer {token}") for token in tokens]
     assert [status for status, _ in told] == [401] * 21 + [429, 101]
     assert told[21][1] == "too many wrong tokens came from 127.0.0.1: try again in 1 s"
+
+
+def test_the_token_of_runners_opens_the_operators_channel_and_marks_its_slot() -> None:
+    door = Door(operator_token="secret", runner_token="runners")
+    told = [door.knock(**OPERATOR, Authorization=f"Bearer {token}")[0] for token in ("runners", "secret", "wrong", "")]
+    assert told == [101, 101, 401, 401]
+    assert [slot.is_runner for slot in door.slots] == [True, False, False, False]
 
 
 def test_an_operator_counts_among_the_connections_of_its_address() -> None:

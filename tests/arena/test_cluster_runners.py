@@ -7,13 +7,15 @@ import os
 import select
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena.commands import cluster_runners
-from arena.commands.runner import hold_folder
+from arena.commands import runner as runner_command
+from arena.commands.runner import hold_folder, hold_free_folder
 from arena.commands.serve_runners import check_runners
 from arena.commands.settings import ServerSettings
 from arena.runner import cluster
@@ -132,15 +134,23 @@ def test_a_server_warns_of_a_cluster_that_gets_the_token_unencrypted(
     assert caplog.text.count("unencrypted") == warnings
 
 
-def test_a_folder_is_for_one_runner_at_a_time(tmp_path: Path) -> None:
+def test_a_folder_is_for_one_runner_at_a_time_and_a_runner_without_one_takes_a_free_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with (
         hold_folder(tmp_path),
         pytest.raises(UsageFault, match=r"^another runner uses the folder"),
-        hold_folder(tmp_path),
+        ExitStack() as stack,
     ):
-        raise AssertionError
-    with hold_folder(tmp_path):
-        pass
+        stack.enter_context(hold_folder(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(runner_command, "MAX_FOLDERS", 3)
+    with hold_free_folder() as first, hold_free_folder() as second:
+        assert (first.name, second.name) == ("runner", "runner-2")
+        with pytest.raises(UsageFault, match=r"^2 other runners use the folders"), ExitStack() as stack:
+            stack.enter_context(hold_free_folder())
+    with hold_free_folder() as again:
+        assert again == first
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def test_every_setting_comes_from_a_file_and_the_environment(key: str, tmp_path:
         "slow_clock": "3+1",
         "mqtt": "mqtt://broker",
         "socket_url": "wss://a.example",
+        "dask": "tls://a.example:8786",
         "public_url": "wss://a.example/a",
         "trusted_proxy": "127.0.0.1",
         "allow_origin": "https://a.example",
@@ -155,6 +156,7 @@ def test_no_password_is_printed(url: str) -> None:
         (("--operator-token-file", "nowhere"), "the operator's token can't be read from nowhere"),
         (("--nodes", "3"), "nodes is 3: nodes share a database on a server, so give db too"),
         (("--node", "b"), "node is b: nodes share a database on a server, so give db too"),
+        (("--dask", "far:8786"), "dask is 'far:8786': it is like tls://cluster.example.org:8786"),
         (("--node", "a b"), "node is 'a b': it is a name like a or arena-0, 1 to 32 letters"),
         (("--node", "{node}"), "node is '{node}': it is a name like a or arena-0"),
         (
