@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Awaitable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
@@ -76,6 +76,17 @@ async def background_task(work: Coroutine[Any, Any, object]) -> AsyncIterator[No
         await asyncio.wait((task,))
         if not task.cancelled():
             task.result()
+
+
+async def run_in_thread(work: Callable[..., T], *arguments: object) -> T:
+    """Run `work` in a thread, and return its result. If this is cancelled, wait for the end of `work` first, so that no
+    two threads write one file.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
+    try:
+        return await asyncio.shield(running)
+    finally:
+        await asyncio.wait((running,))
 
 
 async def wait_within(work: Awaitable[object], timeout_s: float | None) -> None:

@@ -22,6 +22,7 @@ from arena.operator.hosting import RunBot
 from arena.runner.box import KeptFiles
 from arena.runner.hand_in import FOLDER_NAME, Ask, folder_of_version, upload_file
 from machine.atomic_write import replacing_file
+from machine.event_loop import run_in_thread
 from protocol.errors import ArenaFault, Fault, UsageFault, os_errors_as
 from protocol.match_logs import STATE_FILE, STATE_HEADERS_BYTES
 
@@ -77,7 +78,7 @@ class KeptStates:
         while part := (await self._ask(_read_request(run, len(found)), StatePart)).data:
             found += part
         tar = folder_of_version(self._folder, run.bot, run.number) / STATE_FILE
-        _write_tar(tar, pack_kept_files(read_kept_files(bytes(found), manifest.keep)))
+        await run_in_thread(_store_files, tar, bytes(found), manifest.keep)
         self._shared[tar] = _Shared(run.bot, run.number, manifest.keep, run.kept_bytes, _time_of_change(tar))
 
     async def hand_in(self) -> None:
@@ -94,8 +95,8 @@ class KeptStates:
             changed_ns = await asyncio.to_thread(_time_of_change, tar)
             if changed_ns == shared.changed_ns:
                 return
-            files = await asyncio.to_thread(_read_tar, tar, shared.names, shared.max_bytes)
-            upload = await upload_file(self._ask, pack_kept_files(files))
+            packed = await asyncio.to_thread(_repack, tar, shared.names, shared.max_bytes)
+            upload = await upload_file(self._ask, packed)
             await self._ask(StoreState(bot=shared.bot, number=shared.number, upload=upload), object)
         except (NoServer, NoServerAnswer):
             return
@@ -116,13 +117,19 @@ def _time_of_change(tar: Path) -> int:
         return 0
 
 
-def _read_tar(tar: Path, names: Sequence[str], max_bytes: int) -> dict[str, bytes]:
-    """Return the files that a program keeps. Raise `Fault` if their tar can't be read, or has too much."""
+def _store_files(tar: Path, content: bytes, names: Sequence[str]) -> None:
+    _write_tar(tar, pack_kept_files(read_kept_files(content, names)))
+
+
+def _repack(tar: Path, names: Sequence[str], max_bytes: int) -> bytes:
+    """Return the tar of the files that a program keeps, without anything else. Raise `Fault` if it can't be read, or
+    has too much.
+    """
     with os_errors_as(ArenaFault, f"the file {tar} can't be read"), tar.open("rb") as file:
         data = file.read(max_bytes + STATE_HEADERS_BYTES + 1)
     if len(data) > max_bytes + STATE_HEADERS_BYTES:
         raise UsageFault(f"its files have more than {max_bytes} bytes")
-    return read_kept_files(data, names, max_bytes)
+    return pack_kept_files(read_kept_files(data, names, max_bytes))
 
 
 def _write_tar(tar: Path, content: bytes) -> None:

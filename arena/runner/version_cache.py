@@ -21,6 +21,7 @@ from arena.hosting.manifest import Manifest
 from arena.hosting.submission import read_submission
 from arena.runner.box import Boxes
 from arena.runner.unpack import DISK_FULL_ERRORS, DISK_FULL_EXIT_CODE, MAX_BUILT_BYTES, BuildFailed, write_files
+from machine.event_loop import run_in_thread
 from machine.subprocesses import describe_exit
 from protocol.errors import ArenaFault, os_errors_as
 from protocol.games import game_names
@@ -127,10 +128,10 @@ class VersionCache:
             await _remove(part)
             part.mkdir()
             try:
-                await _run_in_thread(write_files, part / _PROGRAM_FOLDER, submission.files)
+                await run_in_thread(write_files, part / _PROGRAM_FOLDER, submission.files)
                 if submission.manifest.build:
                     built, output = await self._build(part / _PROGRAM_FOLDER, submission.manifest, place)
-                    await _run_in_thread(shutil.rmtree, part / _PROGRAM_FOLDER)
+                    await run_in_thread(shutil.rmtree, part / _PROGRAM_FOLDER)
                     await _unpack(built, part / _PROGRAM_FOLDER)
                 info = _Info(manifest=submission.manifest, build_output=output)
                 (part / _INFO_FILE).write_bytes(msgspec.json.encode(info))
@@ -209,20 +210,11 @@ def _write_errors_of(folder: Path) -> Iterator[None]:
 async def _remove(folder: Path) -> None:
     """Remove the folder of a version, if it is there. From now on, it is no longer found under its name."""
     with contextlib.suppress(OSError):
-        await _run_in_thread(shutil.rmtree, _set_aside(folder))
+        await run_in_thread(shutil.rmtree, _set_aside(folder))
 
 
 def _set_aside(folder: Path) -> Path:
     return folder.rename(folder.with_name(f"{secrets.token_hex(8)}{_GONE_SUFFIX}"))
-
-
-async def _run_in_thread(work: Callable[..., object], *arguments: object) -> None:
-    """Run `work` in a thread, and wait for its end even if this is cancelled: no two threads shall write one folder."""
-    running = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
-    try:
-        await asyncio.shield(running)
-    finally:
-        await asyncio.wait((running,))
 
 
 async def _unpack(built: bytes, folder: Path) -> None:
