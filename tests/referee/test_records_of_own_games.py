@@ -18,7 +18,7 @@ from protocol.dice import Dice, commitment
 from protocol.digest import first_digest, next_digest, result_digest
 from protocol.errors import BadRecord, MissingRules, RulesFault
 from protocol.games import game_class
-from protocol.games.turn_game import draw_outcome
+from protocol.games.turn_chance import draw_outcome
 from protocol.messages import CHANCE, Event, RulesStamp, Turn
 from record_rows import Row, Rows, bytes_of, refusal, rows_of
 from referee import match, record_reader
