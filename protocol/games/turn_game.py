@@ -481,7 +481,6 @@ def _types(rules_class: type[TurnGame[Any, Any]]) -> tuple[Any, Any] | None:
 
 
 def _make_rules(cls: type[TurnGame[Any, Any]]) -> type[TurnRules[Any, Any]]:
-    """Make the `Game` of a `TurnGame`."""
     types, seats = _types(cls), cls.settings.get("seats")
     assert types is not None  # `_check_class` has seen to it
     if isinstance(seats, IntegerSetting):

@@ -36,7 +36,6 @@ PLAYS = f"while read -r line; do case $line in *legal*) {ANSWER};; esac; done"
 
 
 def turn(ply: int = 0, clock: int = 60_000, events: Sequence[Event] = ()) -> Turn:
-    """A turn of seat 0 at (3, 5, 7)."""
     position = RULES.decode_state({"heaps": (3, 5, 7), "ply": ply, "to_move": 0})
     return turn_of(RULES, position, bank_ms=clock, received=time.monotonic(), events=events)
 

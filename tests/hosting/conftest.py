@@ -24,7 +24,6 @@ def program(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """A program that consists of `LARGE`."""
     file = tmp_path / "large.sh"
     file.write_bytes(LARGE)
     return file

@@ -276,7 +276,6 @@ def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:
 def pruned(
     search: CampaignSearch, state: Position, depth: int, alpha: float, beta: float, how: dict[str, Any]
 ) -> float:
-    """Alpha-beta by features with this window."""
     work = search._make_work_array(state, depth, CampaignSettings(how["battles"], how["horizon"]), how["candidates"])
     work[campaign_search.SEARCH_NUMBER] = search._searches
     reset_counts(work, None)
