@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.command_groups import bot, db, game, plan, replay
+from arena.command_groups import bot, db, game, match, node, plan, replay, season
 from arena.command_groups.group import group
 from arena.command_groups.option_sets import option_of, parameters_of, with_options
 from arena.command_groups.options import (
@@ -45,18 +45,15 @@ app = group(
     "A networked referee for games between programs.",
     (PLAYERS_HEADING, DEVELOPERS_HEADING, ORGANISERS_HEADING, OPERATORS_HEADING),
 )
-match_app = group("match", "Annul matches, and restore their records.")
-season_app = group("season", "Start and list seasons of ratings.")
-node_app = group("node", "Manage servers that share a database.")
 for _named, _users in (
     (replay.app, PLAYERS_HEADING),
     (game.app, DEVELOPERS_HEADING),
     (bot.app, ORGANISERS_HEADING),
     (plan.app, ORGANISERS_HEADING),
-    (match_app, ORGANISERS_HEADING),
-    (season_app, ORGANISERS_HEADING),
+    (match.app, ORGANISERS_HEADING),
+    (season.app, ORGANISERS_HEADING),
     (db.app, OPERATORS_HEADING),
-    (node_app, OPERATORS_HEADING),
+    (node.app, OPERATORS_HEADING),
 ):
     app.add_typer(_named, rich_help_panel=_users)
 
@@ -536,85 +533,6 @@ def export(
     from arena.commands.matches import Selection
 
     command.export(database_of(db, data), to, form, Selection(**words), plies=plies)
-
-
-@node_app.command("list")
-def node_list(db: Database = None, data: Data = None, json: Json = False) -> None:
-    """List the nodes and what they do."""
-    from arena.commands.nodes import show_nodes
-
-    show_nodes(database_of(db, data), json=json)
-
-
-@node_app.command("drain")
-def node_drain(
-    name: Annotated[str, typer.Argument(metavar="NAME")],
-    undo: Annotated[bool, typer.Option("--undo", help="Let it take new matches again.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until its matches are over.")] = False,
-    db: Database = None,
-    data: Data = None,
-) -> None:
-    """Let a node take no new matches until it is restarted."""
-    from arena.commands.nodes import drain
-
-    drain(database_of(db, data), name, undo=undo, wait=wait)
-
-
-@node_app.command("lost")
-def node_lost(name: Annotated[str, typer.Argument(metavar="NAME")], db: Database = None, data: Data = None) -> None:
-    """Void the matches of a node whose data folder is lost for good.
-
-    The node is no longer listed.
-    """
-    from arena.commands.nodes import declare_lost
-
-    declare_lost(database_of(db, data), name)
-
-
-@match_app.command("annul")
-def match_annul(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...")] = None,
-    bot: Annotated[str | None, typer.Option(metavar="NAME", help="All matches of this bot.")] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="DATE", help="With --bot: only those that ended since, like 2026-01-31.")
-    ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Let them count again.")] = False,
-    db: Database = None,
-    data: Data = None,
-) -> None:
-    """Exclude matches from the ratings; they are kept and marked."""
-    from arena.commands.ladder import annul
-
-    annul(database_of(db, data), data_folder(data), ids or (), bot, since, undo=undo)
-
-
-@match_app.command("restore")
-def match_restore(
-    ids: Annotated[list[str], typer.Argument(metavar="ID...")],
-    backup: Annotated[Path, typer.Option("--from", metavar="BACKUP", help="A copy that `arena db backup` made.")],
-    db: Database = None,
-    data: Data = None,
-) -> None:
-    """Restore missing or damaged records from a backup."""
-    from arena.commands.restore import restore
-
-    restore(database_of(db, data), ids, backup)
-
-
-@season_app.command("start")
-def season_start(name: Annotated[str, typer.Argument(metavar="NAME")], db: Database = None, data: Data = None) -> None:
-    """Start a season with new ratings; old ladders and records stay."""
-    from arena.commands.ladder import start_season
-
-    start_season(database_of(db, data), data_folder(data), name)
-
-
-@season_app.command("list")
-def season_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
-    """List the seasons; the last one is current."""
-    from arena.commands.ladder import list_seasons
-
-    list_seasons(database_of(db, data), to_json=to_json)
 
 
 def main() -> None:

@@ -337,7 +337,6 @@ def _load_entry(entry: EntryPoint) -> Any:
 
 
 def _spec_of_class(kind: type[Any]) -> GameSpec:
-    """Return the spec of a game that a package offers as a class."""
     path = f"{kind.__module__}:{kind.__qualname__}{'.rules' if issubclass(kind, TurnGame) else ''}"
     spec = GameSpec(name=kind.name, room=kind.__module__, rules=path, version=kind.version, **_evaluation_of(kind))
     return _with_digest(spec)

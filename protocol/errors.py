@@ -78,6 +78,16 @@ class RulesUnavailable(Fault):
         )
 
 
+class RulesError(TypeError):
+    """Rules do not keep the contract of a game. The message says what is wrong or missing, and what would be right.
+    `method` is the method of the `TurnGame` that returned something wrong; "" if another one may have.
+    """
+
+    def __init__(self, problem: str, method: str = "") -> None:
+        super().__init__(problem)
+        self.method = method
+
+
 class RulesFault(Fault):
     """The rules of a game failed, or returned what no match can go on with. No bot is penalised. `game` is the name of
     the game, and `reason` has the file, the line and the error.

@@ -15,7 +15,7 @@ from protocol.dice import Dice
 from protocol.digest import encode_canonical, next_digest
 from protocol.errors import BadRecord
 from protocol.games.simultaneous import SimultaneousGame
-from protocol.games.turn_game import draw_outcome
+from protocol.games.turn_chance import draw_outcome
 from protocol.messages import CHANCE, Event
 from protocol.reasons import NATURAL_ENDINGS
 from referee.record import EventLine, Ply, Record

@@ -28,7 +28,6 @@ class AdminClient:
 
     @classmethod
     async def signed_in(cls, url: str, token: str) -> Self:
-        """One that brought the token."""
         client = cls(url)
         answer = await client.sign_in(token)
         assert answer.status == 303, answer.text

@@ -20,5 +20,4 @@ def told(rules: Game[Any, Any], preset: str, rival: str, first: messages.Turn) -
 
 
 def turn_of(rules: Game[Any, Any], state: dict[str, Any], *events: messages.Event, match: str = "m-1") -> messages.Turn:
-    """The turn of seat 0 in a state."""
     return Script(rules).turn_at(rules.decode_state(state), events, match)

@@ -119,7 +119,6 @@ class BruteForce:
 
 
 def outcome(result: Result, seat: int) -> str:
-    """What a match was for a seat."""
     if result.reason == VOID:
         return VOID_OUTCOME
     ranks = [other.rank for other in result.seats]

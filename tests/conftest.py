@@ -62,7 +62,7 @@ settings.register_profile(
 )
 """For scripts/mutants: a fault need only be found, the same way each time, not explained."""
 
-UNMEASURED = ("tests", "bots", "browser", "web")
+UNMEASURED = ("tests", "bots", "browser", "hosting", "web")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
 MEASURED_IN_ARENA = re.compile(
     r"\b(arena\.(lobby|ratings|replay|rerun|runs|sprt|transparency_log)|lobby_machine|seek_board|llr|"

@@ -76,7 +76,6 @@ class Engine:
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment that it is to have."""
         ours = {"CONTAINERS_CONF": "containers.conf", "CONTAINERS_STORAGE_CONF": "storage.conf"}
         return {
             **os.environ,

@@ -90,5 +90,4 @@ def examined_whole(tmp_path: Path, *command: str) -> tuple[list[int], dict[str, 
 
 
 def faults(cases: dict[str, Any]) -> dict[str, str]:
-    """What is not as it should be."""
     return {name: case["did"] for name, case in cases.items() if case["verdict"] != "passed"}

@@ -79,7 +79,6 @@ def _words(command: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _run(words: tuple[str, ...]) -> None:
-    """What `python WORDS` does."""
     sys.orig_argv[:] = [sys.executable, *words]
     sys.modules["__main__"] = program = ModuleType("__main__")
     program.__dict__.update(__builtins__=sys.modules["builtins"], __annotations__={})

@@ -36,7 +36,6 @@ class Runner:
         self.number = 0
 
     async def next(self, kind: type[Any]) -> Any:
-        """The next event, which must be of this kind."""
         async with asyncio.timeout(WITHIN):
             event = await self._events.get()
         assert isinstance(event, kind), event

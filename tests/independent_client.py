@@ -93,7 +93,6 @@ def stream_of(key: bytes, purpose: str, ply: int) -> Iterator[int]:
 
 
 def choice(stream: Iterator[int], m: int) -> int:
-    """One of 0 to m - 1, for m up to 256."""
     return next(byte for byte in stream if byte < 256 - 256 % m) % m
 
 

@@ -16,7 +16,6 @@ from independent_client import Client, Map, Match, canonical, choice, sha256, st
 
 
 def among(stream: Iterator[int], m: int) -> int:
-    """One of 0 to m - 1, for m above 256."""
     while True:
         number = next(stream) * 256 + next(stream)
         if number < 65536 - 65536 % m:
@@ -30,7 +29,6 @@ class Kuhn:
         self.hands = config["hands"]
 
     def whole(self, state: Map | None, event: Map, key: bytes) -> tuple[Map, Map]:
-        """An event with what was hidden of it, and the state after it."""
         if state is None:
             state = {"hand": 0, "chips": [0, 0], "cards": None, "public": None, "bets": [""], "paid": [1, 1]}
             state |= {"to_move": -1, "ply": 0}

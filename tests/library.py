@@ -121,7 +121,6 @@ def _pace(match: Match, seats: Sequence[Entrant]) -> float:
 
 
 def _next(match: Match, seats: Sequence[Entrant], bots: Sequence[Bot]) -> MatchEvent:
-    """What the seat to move does."""
     course = match.standing.course
     assert course is not None
     seat = course.awaited_seats[0]

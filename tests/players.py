@@ -26,7 +26,6 @@ class Player:
         self._socket = socket
 
     async def send(self, kind: str, **fields: Any) -> None:
-        """Send a message."""
         await self._socket.send(json.dumps({"type": kind, **fields}))
 
     async def expect(self, *kinds: str, within: float | None = WITHIN) -> Map:

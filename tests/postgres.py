@@ -117,21 +117,17 @@ class PostgresServer:
         self._guard.wait()
 
     def url(self, database: str) -> str:
-        """Return the URL of a database on it."""
         return server_url(self.folder, database)
 
     def execute(self, statement: str, database: str = "postgres") -> None:
-        """Execute a statement there."""
         execute(self.folder, statement, database)
 
 
 def server_url(folder: Path, database: str) -> str:
-    """Return the URL of a database of the server in a folder."""
     return f"postgresql://{USER}@/{database}?host={folder}"
 
 
 def execute(folder: Path, statement: str, database: str = "postgres") -> None:
-    """Execute a statement on the server in a folder."""
     with psycopg.connect(server_url(folder, database), autocommit=True) as connection:
         connection.execute(statement.encode())
 

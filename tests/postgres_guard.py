@@ -34,7 +34,6 @@ def stop_server(folder: Path) -> None:
 
 
 def remove_server(folder: Path) -> None:
-    """Stop the server of a folder and remove the folder."""
     stop_server(folder)
     shutil.rmtree(folder, ignore_errors=True)
 

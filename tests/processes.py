@@ -32,7 +32,6 @@ class RunningArena:
     """Set at every line."""
 
     async def page(self) -> str:
-        """The address of its page."""
         return (await self.says("the page is at ")).split()[-1]
 
     async def says(self, text: str, count: int = 1, after: int = 0) -> str:

@@ -29,7 +29,6 @@ def result(
     tournament: str | None = None,
     place: int | None = None,
 ) -> Result:
-    """A match that ended so."""
     return Result(
         match=match,
         game=rating_system.game_of(pool),

@@ -70,7 +70,6 @@ class SilentProxy:
 
 @contextlib.contextmanager
 def silent_proxy(target: Path) -> Iterator[SilentProxy]:
-    """Have a proxy inside."""
     proxy = SilentProxy(target)
     try:
         yield proxy

@@ -32,7 +32,6 @@ def offered() -> AgentTools:
 
 
 def table() -> str:
-    """A row for each tool."""
     rows = []
     for tool in offered().tools.values():
         about = make_schema(tool.arguments_class)

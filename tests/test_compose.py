@@ -203,7 +203,6 @@ async def test_a_rolling_restart_under_play_voids_no_match_ends_no_bot_and_keeps
 
 
 async def comes_and_goes(url: str, trust: ssl.SSLContext) -> None:
-    """A connection to an arena."""
     async with connect(url, ssl=trust, subprotocols=[Subprotocol(MSGPACK.subprotocol)]):
         pass
 

@@ -38,7 +38,6 @@ LOCKED_UP = ("--read-only", "--cap-drop", "all", "--security-opt", "no-new-privi
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """One that has the image."""
     engine = Engine(tmp_path_factory.mktemp("podman"))
     try:
         engine.build()

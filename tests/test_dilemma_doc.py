@@ -55,7 +55,6 @@ def test_what_some_bots_get_against_each_other_is_what_the_command_finds(command
 
 
 def payoffs(table: str) -> dict[tuple[str, str], str]:
-    """What each bot of a table got against each other."""
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
     names = [row[1] for row in rows]
     cells = ((row[1], *cell) for row in rows for cell in zip(names, row[3:], strict=True))

@@ -38,7 +38,6 @@ def golden(name: str) -> Record:
 
 
 def opened(record: Record) -> tuple[bytes, list[bytes]]:
-    """The seed of a record, and its nonces."""
     return bytes.fromhex(record.footer.seed), [bytes.fromhex(nonce) for nonce in record.footer.nonces]
 
 
@@ -98,7 +97,6 @@ def test_the_digests_of_a_golden_record_follow_from_its_lines_and_states_alone(n
 
 
 def after(game: Game[Any, Any], state: Any, event: dict[str, Any], key: bytes) -> Any:
-    """The state after an event of a record."""
     if "out" in event:
         return game.remove_seat(state, event["seat"]) if game.seats > 2 else state
     if isinstance(game, SimultaneousGame):

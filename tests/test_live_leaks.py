@@ -43,7 +43,6 @@ class Live(NamedTuple):
         return [await asyncio.to_thread(answer, address) for address in asked]
 
     async def listed(self) -> list[Map]:
-        """The matches of a listing."""
         await self.watcher.send("list")
         matches: list[Map] = (await self.watcher.expect("listing"))["matches"]
         return matches

@@ -47,7 +47,6 @@ RULES_ALONE = {"up", "ALERTS"}
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
-    """A server that tells all that one can."""
     feed = "mqtt://127.0.0.1:1/arena"  # where there is no broker
     options = ["--metrics-port", "0", "--db", new_database(), "--mqtt", feed]
     async with serving(tmp_path_factory.mktemp("arena"), *options) as served:
@@ -64,7 +63,6 @@ def expressions() -> list[str]:
 
 
 def asked(text: str) -> set[str]:
-    """The metrics that are named somewhere."""
     return set(re.findall(r"\b(?:arena|process)_[a-z_]+\b", text)) | RULES_ALONE
 
 
@@ -78,7 +76,6 @@ async def fetched(address: str) -> str:
 
 
 async def metrics_at(served: Served) -> str:
-    """The address of its metrics."""
     return (await served.says("the metrics are at ")).split()[-1]
 
 

@@ -36,7 +36,6 @@ def server() -> Iterator[PostgresServer]:
 
 
 async def asked(served: Served, path: str) -> Answer:
-    """What is answered at the port of bots."""
     return await asyncio.to_thread(answer, served.url.replace("ws://", "http://") + path)
 
 

@@ -35,7 +35,6 @@ def frames(kind: str, **fields: Any) -> list[dict[str, Any]]:
 
 
 def field_list(kind: str) -> str:
-    """What stands between the braces of `kind`: `{…}`."""
     found = re.search(rf"`{kind}`:\s+`\{{(.*?)\}}`", TEXT, re.S)
     assert found, f"no list of the fields of {kind}"
     return found[1]

@@ -21,7 +21,6 @@ from processes import serving
 
 
 def words_of(process: int) -> list[str]:
-    """The command line of a process."""
     return Path(f"/proc/{process}/cmdline").read_text().split("\0")
 
 

@@ -121,7 +121,6 @@ def test_a_board_that_is_redrawn_has_nothing_in_it_that_a_terminal_obeys() -> No
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder in which everything that is text has it all."""
     folder = tmp_path_factory.mktemp("hostile")
     store = Store.open(folder / "arena.db")
     store.write(add_bots, {"ann": "0" * 64, HOSTILE_NAME: "1" * 64})

@@ -93,7 +93,6 @@ def forked(text: str, module: Any, **named: Any) -> tuple[int, str, str]:
 
 
 def as_json(start: Any, module: Any, **named: Any) -> Any:
-    """What a program that is started so tells of itself."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     request = {**module(REPORT), **pipes, **named, "words": ["probe", "two words", "--option"]}
     process = start(**request)

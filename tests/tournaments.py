@@ -135,7 +135,6 @@ class Interrupted:
         os.mkfifo(self._fifo)
 
     def stored(self) -> set[str]:
-        """The matches that are."""
         with closing(Store.open(self.folder / "arena.db", create=False)) as store:
             return {result.match for result in list(store.iterate(iter_results))}
 

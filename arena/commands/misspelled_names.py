@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from protocol.games.turn_game import ChoiceSetting, IntegerSetting, TurnGame
+from protocol.games.turn_game import TurnGame
+from protocol.games.turn_settings import ChoiceSetting, IntegerSetting
 
 CONTRACT_NAMES = tuple(name for name in {*dir(TurnGame), *TurnGame.__annotations__} if not name.startswith("_"))
 """The methods and attributes of a game that the arena reads."""

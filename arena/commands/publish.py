@@ -112,7 +112,6 @@ def _result_cells(table: TournamentTable, row: TableRow, version: EnteredVersion
 
 
 def _read_matches(reader: Reader, tournament: str) -> list[Result]:
-    """Return the matches of a tournament, oldest first."""
     found: list[Result] = []
     after = None
     while True:

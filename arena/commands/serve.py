@@ -38,7 +38,7 @@ from arena.commands.quota_limits import quota_limits
 from arena.commands.restart import Restart
 from arena.commands.serve_runners import check_hosting, check_runners, hosts_bots, run_runners
 from arena.commands.settings import ServerSettings, database_url, node_of
-from arena.commands.web import admin_config, page_url, serve_pages
+from arena.commands.web import PageProcess, admin_config, page_url, serve_pages
 from arena.feed import Feed, FeedTimeouts
 from arena.host.game_watch import GameLimits
 from arena.host.journal import Journal
@@ -276,20 +276,8 @@ async def serve(
             hosted = await _open_private_socket(HOSTED_BOTS_ACCOUNT, arena)
             await stack.enter_async_context(run_runners(settings, data, token, operator, hosted, public))
         if ports.page:
-            page = await stack.enter_async_context(
-                serve_pages(
-                    settings,
-                    where,
-                    ports.page,
-                    port,
-                    admin_config(settings, operator, token),
-                    _hosting_config(settings, operator, token) if hosts_bots(settings) else None,
-                )
-            )
+            page = await stack.enter_async_context(_serve_site(settings, where, ports, operator, token))
             others.append(page.reload)
-            if settings.demo:
-                url = page_url(settings, ports.page)
-                log.info("matches begin within seconds; open %s in a browser; Ctrl-C ends it", url)
         if meters is not None:
             await stack.enter_async_context(serve_metrics(settings, ports.metrics, arena, meters, feed, stored_in))
         await stack.enter_async_context(_run_maintenance(arena, settings, stored_in.file, folders))
@@ -355,8 +343,20 @@ async def _builtin_bots(
         await house.stop()
 
 
-def _hosting_config(settings: ServerSettings, url: str, token: str) -> HostingConfig:
-    return HostingConfig(url=url, token=token, limits=hosting_limits(settings).submission)
+@contextlib.asynccontextmanager
+async def _serve_site(
+    settings: ServerSettings, where: str, ports: Ports, operator_url: str, token: str
+) -> AsyncIterator[PageProcess]:
+    """Serve the pages within the context."""
+    hosting = None
+    if hosts_bots(settings):
+        hosting = HostingConfig(url=operator_url, token=token, limits=hosting_limits(settings).submission)
+    admin = admin_config(settings, operator_url, token)
+    async with serve_pages(settings, where, ports.page, port_of(ports.arena), admin, hosting) as page:
+        if settings.demo:
+            url = page_url(settings, ports.page)
+            log.info("matches begin within seconds; open %s in a browser; Ctrl-C ends it", url)
+        yield page
 
 
 def host_timeouts(settings: ServerSettings) -> HostTimeouts:

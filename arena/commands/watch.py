@@ -139,7 +139,6 @@ class SpectatorProtocol(ClientProtocol):
         return [Watch(match=match)]
 
     def _wait_after(self, match: str) -> list[Effect]:
-        """Wait for another match than this one."""
         self._match, self._previous, self._is_requested, self._reports_waiting = None, match, False, True
         self._listings.clear()
         return [List()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -13,10 +12,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from arena.host.backlog import Backlog
 from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, Reporter
 from arena.host.finished_match import FinishedMatch
 from arena.host.journal import JournalFault, MatchJournal
 from arena.host.recorder import Recorder
+from arena.host.spectator_views import SPECTATOR_VIEW_TTL_S, SpectatorViews
 from arena.host.work_queue import WorkQueue
 from arena.store.health import Health
 from machine.log_output import log_fields
@@ -31,14 +32,11 @@ from referee.effects import (
     Effect,
     FinishMatch,
     MatchEvent,
-    MoveReceived,
     NoShow,
     Pause,
     Reconnect,
     ReleaseSeat,
     ReportRulesFault,
-    Resignation,
-    SeatReady,
     SendDelay,
     SendToSeat,
     SendToSeats,
@@ -52,54 +50,7 @@ from referee.replay import JournalSummary
 from referee.result import Ratings
 from referee.state import Phase
 
-SPECTATOR_VIEW_TTL_S = 1.0
-"""Seconds for which new spectators of a match get the same full view, with the same clock times. A spectator that asks
-again gets no second view within this time.
-"""
-ALREADY_WATCHING_MESSAGE = (
-    "watch: you already watch this match. Send nothing in reply to a start without a seat; its turns arrive without a "
-    "request"
-)
-"""The message to a spectator that asks again to watch the same match."""
-
-MAX_QUEUED_PER_SEAT = 8
-"""Maximum number of messages of one seat that are kept while its match waits to be recorded. An honest bot sends one or
-two in that time.
-"""
-
 log = logging.getLogger("arena.host.runner")
-
-
-class Backlog:
-    """The events that arrive while a match waits to be recorded."""
-
-    def __init__(self) -> None:
-        self.events: list[MatchEvent] = []
-        """The events in order of arrival."""
-        self.lost_seats: set[int] = set()
-        """The seats whose connection has gone."""
-        self.returned_seats: dict[int, tuple[Peer, bool]] = {}
-        """The seats that have a new connection, each with this connection and whether it gets every turn."""
-        self.watchers: dict[Peer, None] = {}
-        """The peers that asked to watch the match."""
-        self._message_counts: Counter[int] = Counter()
-
-    def add(self, event: MatchEvent) -> None:
-        """Keep an event for later, unless its seat has sent too many messages."""
-        if isinstance(event, (SeatReady, MoveReceived, Resignation)):
-            self._message_counts[event.seat] += 1
-            if self._message_counts[event.seat] > MAX_QUEUED_PER_SEAT:
-                return
-        self.events.append(event)
-
-    def note_lost(self, seat: int, peer: Peer, current_peer: Peer | None) -> bool:
-        """Note that the connection `peer` of a seat has gone. Return whether it was the seat's `current_peer`."""
-        if seat in self.returned_seats and self.returned_seats[seat][0] is peer:
-            del self.returned_seats[seat]
-        if current_peer is not peer:
-            return False
-        self.lost_seats.add(seat)
-        return True
 
 
 class MatchRunner:
@@ -117,11 +68,11 @@ class MatchRunner:
     """
 
     __slots__ = (
-        "_absent_seats", "_backlog", "_deadline", "_due_queue", "_ended", "_fetch_answers", "_fetching", "_finish",
-        "_health", "_journal", "_loop", "_match", "_max_journal_bytes", "_on_rules_fault", "_pending_effects",
-        "_ratings", "_recorder", "_recording_fails", "_release", "_resumed_at_ply", "_retry_delay_s", "_seats",
-        "_seats_know_failure", "_spectator_messages", "_stopped", "_timer", "_timer_due", "_told_already_watching",
-        "_view_made_at", "_view_sent_at", "_waiting_since", "audience", "bots", "failures", "game", "id", "lines",
+        "_absent_seats", "_backlog", "_deadline", "_due_queue", "_ended", "_fetch_answers", "_fetching",
+        "_finish", "_health", "_journal", "_loop", "_match", "_max_journal_bytes", "_on_rules_fault",
+        "_pending_effects", "_ratings", "_recorder", "_recording_fails", "_release", "_resumed_at_ply",
+        "_retry_delay_s", "_seats", "_seats_know_failure", "_stopped", "_timer", "_timer_due", "_views",
+        "_waiting_since", "audience", "bots", "failures", "game", "id", "lines",
     )  # fmt: skip  # with more than 30 attributes, an instance without slots is slow in Python 3.11
 
     def __init__(
@@ -153,14 +104,7 @@ class MatchRunner:
         self._absent_seats: set[int] = set()
         self.audience = Audience(broadcaster or Broadcaster(), self.id)
         """The spectators and reporters of the match. Add them with `watch` and `report_to`, so that they get turns."""
-        self._spectator_messages: EncodedMessages | None = None
-        """The messages that show the current state to new spectators; None if there are none now. They are made for one
-        spectator, at `_view_made_at`. The next ones get them too, until the state changes or `SPECTATOR_VIEW_TTL_S`
-        seconds have passed.
-        """
-        self._view_made_at = 0.0
-        self._view_sent_at: dict[Peer, float] = {}
-        self._told_already_watching: set[Peer] = set()
+        self._views = SpectatorViews()
         self._retry_delay_s = retry_delay_s
         self._max_journal_bytes = math.inf if match.game.preset is not None else max_journal_bytes
         self._due_queue = due_queue or WorkQueue()
@@ -342,18 +286,20 @@ class MatchRunner:
         if self._pending_effects is not None:
             self._get_backlog().watchers[peer] = None
             return
-        now = self._loop.time()
-        if now - self._view_sent_at.get(peer, -SPECTATOR_VIEW_TTL_S) < SPECTATOR_VIEW_TTL_S:
-            self._explain_already_watching(peer)
+        now, views = self._loop.time(), self._views
+        if views.was_sent(peer, now):
+            views.explain_already_watching(peer, self.id)
             return
-        self._view_sent_at[peer] = now
+        views.note_sent(peer, now)
         self.audience.add_spectator(peer)
         self._match.set_watched(is_watched=True)
-        if self._spectator_messages is None or now - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
+        views.discard_expired(now)
+        shown = views.messages
+        if shown is None:
             try:
                 view = self._match.spectator_turn(now)
             except RulesWanted as wanted:
-                del self._view_sent_at[peer]
+                views.forget(peer)
                 self._wait_for_rules(wanted, lambda: None)
                 self._get_backlog().watchers[peer] = None
                 return
@@ -361,24 +307,14 @@ class MatchRunner:
                 self._show(peer, EncodedMessages([self._match.start_message()]))
                 self._record_and_perform(self._match.call_off_by_fault(exc, now))
                 return
-            self._spectator_messages = EncodedMessages(
-                [self._match.start_message()] if view is None else [self._match.start_message(), view]
-            )
-            self._view_made_at = now
-            self._loop.call_later(SPECTATOR_VIEW_TTL_S, self._forget_view)  # the view of a long match is large
-        self._show(peer, self._spectator_messages)
+            start = self._match.start_message()
+            shown = EncodedMessages([start] if view is None else [start, view])
+            views.keep(shown, now)
+            self._loop.call_later(SPECTATOR_VIEW_TTL_S, self._discard_view)
+        self._show(peer, shown)
 
-    def _forget_view(self) -> None:
-        if self._loop.time() - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
-            self._spectator_messages = None
-
-    def _explain_already_watching(self, peer: Peer) -> None:
-        """Explain to a spectator, once, that it gets no answer to its second `watch` of the match. Many clients send it
-        because they mistake the `start` that answers the first for a request.
-        """
-        if peer not in self._told_already_watching:
-            self._told_already_watching.add(peer)
-            peer.send(Error(code=UNAVAILABLE, message=ALREADY_WATCHING_MESSAGE, ref=self.id))
+    def _discard_view(self) -> None:
+        self._views.discard_expired(self._loop.time())
 
     def report_to(self, report: Reporter) -> None:
         """Pass every message from now on to a reporter, without delay. The reporter does not get earlier messages."""
@@ -388,8 +324,7 @@ class MatchRunner:
     def unwatch(self, peer: Peer) -> None:
         """Stop sending turns to a spectator."""
         self.audience.remove_spectator(peer)
-        self._view_sent_at.pop(peer, None)
-        self._told_already_watching.discard(peer)
+        self._views.forget(peer)
         if self._backlog is not None:
             self._backlog.watchers.pop(peer, None)
         self._match.set_watched(is_watched=self.audience.wants_turns)
@@ -588,7 +523,7 @@ class MatchRunner:
                 self._send(peer, message)
 
     def _perform_effects(self, effects: list[Effect]) -> None:
-        self._spectator_messages = None
+        self._views.messages = None
         for effect in effects:
             if type(effect) is WriteLine:
                 continue

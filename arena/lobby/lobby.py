@@ -325,7 +325,6 @@ class Lobby:
         return self._end_seeks_for(event.game, Error(code=error_codes.UNAVAILABLE, message=event.message))
 
     def _end_seeks_for(self, game: str, error: Error) -> Effects:
-        """End all seeks for a game, and send their bots this error."""
         error = replace(error, message=f"this seek has ended: {error.message}")
         effects: Effects = []
         for bot in self.roster.online:

@@ -156,7 +156,6 @@ class Listener:
     async def _serve_connection(
         self, check_request: Callable[[Connection, Request], Response | None], connection: Connection
     ) -> None:
-        """Serve one connection from its HTTP request to its end."""
         self._handshaking.add(connection)
         try:
             async with asyncio.timeout(self._timeouts.request_timeout_s):

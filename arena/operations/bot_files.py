@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from arena.hosting.uploads import Uploads
 from arena.operator.bot_files import ReadState, StatePart, StoreMatchLog, StoreState, UploadFilePart
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.store.bot_logs import add_log
@@ -24,33 +25,9 @@ MAX_UNPACKED_LOG_BYTES = 2 * 1024 * 1024
 """Maximum bytes of a log as JSON."""
 
 
-class FileUploads:
-    """Files of which not all parts have come yet. There are few at a time: the oldest goes for a new one."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._parts: dict[str, bytearray] = {}
-
-    def add(self, upload: str, data: bytes) -> None:
-        """Keep a part. Raise `UsageFault` if the file is then larger than any that a runner hands in."""
-        found = self._parts.setdefault(upload, bytearray())
-        if len(found) + len(data) > self._max_bytes:
-            del self._parts[upload]
-            raise UsageFault(f"a file of a bot has more than {self._max_bytes} bytes: keep less")
-        found += data
-        if len(self._parts) > MAX_FILE_UPLOADS:
-            del self._parts[next(iter(self._parts))]
-
-    def take(self, upload: str) -> bytes:
-        """Return a file, and forget it. Raise `UsageFault` if it is not here."""
-        if upload not in self._parts:
-            raise UsageFault("too many files of bots were handed in at a time")
-        return bytes(self._parts.pop(upload))
-
-
 def handlers(arena: Arena, kept_bytes: int) -> Iterator[OperationHandler]:
     """Yield the handlers of requests about the files of hosted bots, each of which keeps at most `kept_bytes`."""
-    uploads = FileUploads(kept_bytes + STATE_HEADERS_BYTES)
+    uploads = Uploads("bot's file", kept_bytes + STATE_HEADERS_BYTES, MAX_FILE_UPLOADS)
 
     async def upload_part(request: UploadFilePart, tell: SendEvent) -> None:
         uploads.add(request.upload, request.data)

@@ -224,7 +224,6 @@ def _compare_fields(stored: object, recorded: object, names: Sequence[str]) -> I
 
 
 def _result_from_record(record: Record) -> Result:
-    """Return the result that the record implies."""
     header, footer = record.header, record.footer
     rated = footer.ratings is not None
     plies = list(record.plies)

@@ -244,7 +244,6 @@ async def _read_within(stream: asyncio.StreamReader, max_bytes: int) -> bytes:
 
 
 async def _read_end(stream: asyncio.StreamReader, max_bytes: int) -> bytes:
-    """Return the last bytes of a stream."""
     found = bytearray()
     while chunk := await stream.read(READ_CHUNK_BYTES):
         found += chunk

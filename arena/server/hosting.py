@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from arena.host.client_registry import ClientRegistry
 from arena.hosting import fleet
 from arena.hosting.limits import HostingLimits
+from arena.hosting.uploads import Uploads
 from arena.operator.hosting import (
     ChangeHosting,
     CheckVersion,
@@ -32,7 +33,7 @@ from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import BotVersion, HostedVersion, SingleFile
 from machine.event_loop import wait_within
 from machine.timestamps import utc_now
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import ArenaFault
 from protocol.names import fold_name
 
 REFRESH_INTERVAL_S = 3.0
@@ -46,30 +47,6 @@ LOST_CHECK_REPORT = "the runners that checked this version were lost: hand it in
 """The report of a version whose check was given up."""
 
 log = logging.getLogger("arena.hosting")
-
-
-class Uploads:
-    """Submissions of which not all parts have come yet. There are few at a time: the oldest goes for a new one."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._parts: dict[str, bytearray] = {}
-
-    def add(self, upload: str, data: bytes) -> None:
-        """Keep a part. Raise `UsageFault` if the submission is then larger than any that the pages pass on."""
-        found = self._parts.setdefault(upload, bytearray())
-        if len(found) + len(data) > self._max_bytes:
-            del self._parts[upload]
-            raise UsageFault(f"a submission of more than {self._max_bytes} bytes: hand in less")
-        found += data
-        if len(self._parts) > MAX_UPLOADS:
-            del self._parts[next(iter(self._parts))]
-
-    def take(self, upload: str) -> bytes:
-        """Return a submission, and forget it. Raise `UsageFault` if it is not here."""
-        if upload not in self._parts:
-            raise UsageFault("too many programs were handed in at a time: hand yours in again")
-        return bytes(self._parts.pop(upload))
 
 
 @dataclass
@@ -94,7 +71,7 @@ class Hosting:
         self._tickets = tickets
         self._clients = clients
         self._limits = limits or HostingLimits()
-        self.uploads = Uploads(self._limits.submission.repacked().packed_bytes)
+        self.uploads = Uploads("program", self._limits.submission.repacked().packed_bytes, MAX_UPLOADS)
         self._fleet = fleet.Fleet()
         self._numbers = itertools.count(1)
         self._tell: dict[int, Callable[[object], None]] = {}

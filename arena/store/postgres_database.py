@@ -306,7 +306,6 @@ class PostgresDatabase(Database):
         return raw
 
     def _connection_words(self) -> dict[str, Any]:
-        """Return the parameters with which every connection is opened."""
         return {
             "application_name": "bot-arena",
             "connect_timeout": self.limit.connect_timeout_s(),

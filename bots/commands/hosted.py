@@ -155,7 +155,6 @@ def _play(client: PageClient, bot: str, opponent: str, game: str | None, *, wait
 
 
 def _follow(client: PageClient, match: str) -> _Result:
-    """Return the result of a match once it is over."""
     until = time.monotonic() + MATCH_TIMEOUT_S
     while time.monotonic() < until:
         try:

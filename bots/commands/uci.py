@@ -18,15 +18,10 @@ from bots.client.bot import Choice, ProgramFailed, Turn
 from bots.client.options import OptionParser, add_options, read_options
 from bots.client.run import play
 from bots.client.settings import PartialSettings
-from bots.commands.pipe import (
-    PipedBot,
-    PipedMatch,
-    PipedProgram,
-    ProgramExited,
-    UnusableAnswer,
-    quote_line,
-    split_arguments,
-)
+from bots.commands.pipe import split_arguments
+from bots.commands.piped_bot import PipedBot, PipedMatch
+from bots.commands.piped_lines import quote_line
+from bots.commands.piped_program import PipedProgram, ProgramExited, UnusableAnswer
 from protocol.display import list_first, short_repr
 from protocol.errors import UsageFault
 from protocol.messages import MAX_NOTE_CHARS, End, Rejected, Start

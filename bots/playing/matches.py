@@ -233,7 +233,6 @@ def _yield_in_order(
     seeds: Sequence[str],
     say: Callable[[str], None],
 ) -> Iterator[Played]:
-    """Have workers play the matches of these seeds. Yield the matches in the order of the seeds."""
     waiting: dict[int, tuple[Played, list[str]]] = {}
     following = 0
     with pool as workers:

@@ -141,7 +141,6 @@ def _load_weights(bot: str, name: str) -> tuple[float, ...]:
 
 
 def _read_numbers(value: object) -> list[float]:
-    """Return the numbers of a list from a file; an empty list if the value is no list of numbers."""
     if not isinstance(value, list) or not all(type(number) in (int, float) for number in value):
         return []
     try:

@@ -47,7 +47,6 @@ class MeanPayoffValue(ValueFunction):
         return tuple(luck)
 
     def _expected_rounds_left(self, state: DilemmaState) -> float:
-        """Return the expected number of rounds after the current one."""
         left = self._rounds - state.at
         if state.over or left == 0:
             return 0.0

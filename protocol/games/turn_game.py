@@ -12,81 +12,35 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
 from protocol.dice import Dice
 from protocol.display import list_choices, list_first, short_repr
 from protocol.errors import BadConfig, MalformedMove
+from protocol.errors import RulesError as RulesError
 from protocol.games.base import PROBABILITY_ONE, Game
-from protocol.games.parsing import parse_choice, parse_integer, raise_illegal, read_config
+from protocol.games.parsing import parse_integer, raise_illegal, read_config
+from protocol.games.turn_chance import check_chances, draw_number
+from protocol.games.turn_settings import ChoiceSetting, IntegerSetting
+from protocol.games.turn_settings import choice as choice
+from protocol.games.turn_settings import integer as integer
+from protocol.games.turn_wire import convert, field_names
 from protocol.messages import CHANCE as CHANCE  # authors import it from here
 from protocol.messages import Event
 from protocol.pools import FIRST_VERSION, VERSION_DESCRIPTION, is_rules_version
 
 S = TypeVar("S", bound=Hashable)
 M = TypeVar("M", bound=Hashable)
-V = TypeVar("V")
 
 GAME_NAME_PATTERN = r"[a-z0-9][a-z0-9_-]{0,39}"
 """The pattern of the name of a `TurnGame`."""
-MAX_WEIGHT_SUM = 65536
-"""Maximum of the sum of the weights of a chance event's outcomes: the dice draw a number below it."""
 MAX_SHOWN_MOVE_CHARS = 40
 """Maximum number of characters of a refused move in the message that refuses it."""
 OPENING_KEY = "opening"
 """The config key with the number of the outcome of the first chance event; null if the dice decide."""
-
-
-class RulesError(TypeError):
-    """Rules do not keep the contract of a game. The message says what is wrong or missing, and what would be right.
-    `method` is the method of the `TurnGame` that returned something wrong; "" if another one may have.
-    """
-
-    def __init__(self, problem: str, method: str = "") -> None:
-        super().__init__(problem)
-        self.method = method
-
-
-class IntegerSetting(NamedTuple):
-    """A setting that is an integer from `minimum` to `maximum`."""
-
-    default: int
-    minimum: int
-    maximum: int
-
-    def parse(self, game: str, key: str, value: Any) -> int:
-        """Return the value of a config. Raise `BadConfig` if the setting does not allow it."""
-        return parse_integer(game, key, value, self.minimum, self.maximum)
-
-
-class ChoiceSetting(NamedTuple):
-    """A setting that is one of some `values`. The first is the default."""
-
-    values: tuple[Any, ...]
-
-    @property
-    def default(self) -> Any:
-        return self.values[0]
-
-    def parse(self, game: str, key: str, value: Any) -> Any:
-        """Return the value of a config. Raise `BadConfig` if the setting does not allow it."""
-        return parse_choice(game, key, value, self.values)
-
-
-def integer(default: int, *, minimum: int, maximum: int) -> int:
-    """Make a setting of a game that is an integer: `width = integer(7, minimum=4, maximum=12)`."""
-    setting: Any = IntegerSetting(default, minimum, maximum)
-    return cast(int, setting)  # instances have the integer
-
-
-def choice(*values: V) -> V:
-    """Make a setting that is one of some values, the first by default: `variant = choice("short", "long")`."""
-    setting: Any = ChoiceSetting(values)
-    return cast(V, setting)  # instances have the value
 
 
 class TurnGame(Generic[S, M]):
@@ -262,9 +216,13 @@ class TurnState(NamedTuple):
 
 
 class TurnRules(Game[TurnState, M], Generic[S, M]):
-    """A `TurnGame` as the `Game` that the referee, searches, learners and pages know. `rules_class` is its class."""
+    """A `TurnGame` as the `Game` that the referee, searches, learners and pages know. `rules_class` is its class, for
+    which `state_type` is the type of a state and `move_type` that of a move.
+    """
 
     rules_class: ClassVar[type[TurnGame[Any, Any]]]
+    state_type: ClassVar[Any]
+    move_type: ClassVar[Any]
     max_seats = 2
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -279,7 +237,7 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         self._opening = None
         if self.turn_game.turn(first) == CHANCE and not self.hidden:
             if opening is not None:
-                outcomes = len(_check_chances(self.turn_game.chances(first)))
+                outcomes = len(check_chances(self.turn_game.chances(first)))
                 self._opening = parse_integer(self.name, OPENING_KEY, opening, 0, outcomes - 1)
             self.config[OPENING_KEY] = self._opening
         elif opening is not None:
@@ -308,7 +266,7 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         if self.config.get(OPENING_KEY, 0) is not None:
             return self.config
         outcomes = self._weighted_states(TurnState(self.turn_game.start(), 0))
-        return {**self.config, OPENING_KEY: _draw(dice, [weight for weight, _ in outcomes])}
+        return {**self.config, OPENING_KEY: draw_number(dice, [weight for weight, _ in outcomes])}
 
     def to_move(self, state: TurnState) -> int | None:
         seat = self.turn_game.turn(state.state)
@@ -346,7 +304,7 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     def apply_chance(self, state: TurnState, dice: Dice) -> tuple[TurnState, Event]:
         outcomes = self._weighted_states(state)
         weights = [weight for weight, _ in outcomes]
-        drawn = _draw(dice, weights)
+        drawn = draw_number(dice, weights)
         among = len(weights) if set(weights) == {1} else weights
         event = Event(ply=state.ply, seat=CHANCE, move={"outcome": drawn, "of": among})
         return self._after(state, outcomes[drawn][1]), event
@@ -362,7 +320,7 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     def _weighted_states(self, state: TurnState) -> Sequence[tuple[int, Any]]:
         """Return the outcomes of a chance event, or of the turn of a seat that left, each with its weight."""
         if self.turn_game.turn(state.state) == CHANCE:
-            return _check_chances(self.turn_game.chances(state.state))
+            return check_chances(self.turn_game.chances(state.state))
         return [(1, self.turn_game.play(state.state, move)) for move in self.turn_game.moves(state.state)]
 
     def _after(self, before: TurnState, state: Any) -> TurnState:
@@ -422,32 +380,32 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         return {**wire, "left": list(state.left)} if self.seats > 2 else wire
 
     def _encode(self, state: Any) -> dict[str, Any]:
-        fields = _fields(self._state_type)
+        fields = field_names(self.state_type)
         if fields is None:
             return {"state": msgspec.to_builtins(state, order="deterministic")}
         return {field: msgspec.to_builtins(getattr(state, field), order="deterministic") for field in fields}
 
     def decode_state(self, wire: Mapping[str, Any]) -> TurnState:
-        state = _convert(self._state_type, wire, "state")
+        state = convert(self.state_type, wire, "state")
         left = wire["left"] if self.seats > 2 else ()
         if type(wire["ply"]) is not int:
             raise TypeError(f"ply is {short_repr(wire['ply'])}: it is an integer")
         return TurnState(state, wire["ply"], msgspec.convert(left, tuple[int, ...]))
 
     def encode_move(self, move: M) -> dict[str, Any]:
-        fields = _fields(self._move_type)
+        fields = field_names(self.move_type)
         if fields is None:
             return {"move": msgspec.to_builtins(move)}
         return {field: msgspec.to_builtins(getattr(move, field)) for field in fields}
 
     def decode_move(self, wire: Any) -> M:
-        names = _fields(self._move_type) or ("move",)
+        names = field_names(self.move_type) or ("move",)
         if type(wire) is not dict or wire.keys() != set(names):
             given = short_repr(wire) if type(wire) is not dict else ", ".join(sorted(map(str, wire)))[:80] or "nothing"
             shown = given if given.isprintable() else repr(given)
             raise MalformedMove(f"a move looks like {self._example}; this one has {shown}")
         try:
-            move: M = _convert(self._move_type, wire, "move")
+            move: M = convert(self.move_type, wire, "move")
         except ValueError as exc:
             reason = str(exc) if str(exc).isprintable() else repr(str(exc))
             raise MalformedMove(f"{reason[:80]}: a move looks like {self._example}") from exc
@@ -483,12 +441,12 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
 
     def _read_move(self, words: list[str]) -> M:
         """Return the move that consists of these words. Raise `ValueError` if there is none."""
-        fields = _fields(self._move_type)
+        fields = field_names(self.move_type)
         if fields is not None:
             value: dict[str, Any] = dict(zip(fields, words, strict=True))
         else:
-            value = {"move": words if get_origin(self._move_type) is tuple else " ".join(words)}
-        move: M = _convert(self._move_type, value, "move", strict=False)
+            value = {"move": words if get_origin(self.move_type) is tuple else " ".join(words)}
+        move: M = convert(self.move_type, value, "move", strict=False)
         return move
 
     @property
@@ -505,62 +463,11 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         """A move as messages carry it, in JSON."""
         return json.dumps(self.encode_move(self._first_move))
 
-    @cached_property
-    def _state_type(self) -> Any:
-        return self._types[0]
-
-    @cached_property
-    def _move_type(self) -> Any:
-        return self._types[1]
-
-    @cached_property
-    def _types(self) -> tuple[Any, Any]:
-        types = _types(self.rules_class)
-        assert types is not None  # checked when the class was defined
-        return types
-
 
 def evaluate_state(rules: Game[Any, Any], state: TurnState, seat: int) -> float:
     """Return the author's evaluation of an unfinished state of a `TurnGame` for a seat."""
     assert isinstance(rules, TurnRules)
     return rules.turn_game.evaluate(state.state, seat)
-
-
-def _check_chances(outcomes: Sequence[tuple[int, Any]]) -> Sequence[tuple[int, Any]]:
-    """Return the outcomes of a chance event. Raise `RulesError` if one is not a pair of a weight and a state."""
-    if not outcomes:
-        raise RulesError("chances returns no outcome: it needs one at least", "chances")
-    for outcome in outcomes:
-        is_pair = isinstance(outcome, (tuple, list)) and len(outcome) == 2
-        if not is_pair or type(outcome[0]) is not int or outcome[0] < 1:
-            raise RulesError(
-                f"chances returns the outcome {short_repr(outcome)}: each is a pair of a weight, a whole number "
-                "from 1, and the state after it",
-                "chances",
-            )
-    return outcomes
-
-
-def _draw(dice: Dice, weights: Iterable[int]) -> int:
-    """Return the number of the outcome that the dice draw, from the weights of the outcomes."""
-    sums = list(accumulate(weights))
-    drawn = dice.choice("chance", sums[-1])
-    return next(number for number, summed in enumerate(sums) if drawn < summed)
-
-
-def draw_outcome(dice: Dice, move: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the move of a chance event as the dice make it. `move` says among which outcomes they draw: `of` is their
-    number if all are equally likely, else the list of their weights. Return None if `move` has another form.
-    """
-    among = move.get("of")
-    if move.keys() != {"outcome", "of"}:
-        return None
-    weights = [1] * among if type(among) is int and 0 < among <= MAX_WEIGHT_SUM else among
-    if not isinstance(weights, list) or not all(type(weight) is int and weight > 0 for weight in weights):
-        return None
-    if not 0 < sum(weights) <= MAX_WEIGHT_SUM:
-        return None
-    return {"outcome": _draw(dice, weights), "of": among}
 
 
 def _types(rules_class: type[TurnGame[Any, Any]]) -> tuple[Any, Any] | None:
@@ -573,32 +480,9 @@ def _types(rules_class: type[TurnGame[Any, Any]]) -> tuple[Any, Any] | None:
     return None
 
 
-def _fields(kind: Any) -> tuple[str, ...] | None:
-    """Return the names of the fields of a NamedTuple, dataclass or struct; None for another type."""
-    for attribute in ("_fields", "__struct_fields__", "__dataclass_fields__"):
-        found = getattr(kind, attribute, None)
-        if found is not None:
-            return tuple(found)
-    return None
-
-
-def _convert(kind: Any, wire: Mapping[str, Any], key: str, *, strict: bool = True) -> Any:
-    """Convert values from a message to a type. A type with fields has a key for each; another type has `key`. Raise
-    `KeyError` or `ValueError` if the values do not fit.
-    """
-    fields = _fields(kind)
-    value: Any = wire[key] if fields is None else {field: wire[field] for field in fields}
-    if hasattr(kind, "_fields"):
-        value = list(value.values())
-    try:
-        return msgspec.convert(value, kind, strict=strict)
-    except msgspec.ValidationError as exc:
-        raise ValueError(str(exc)) from exc
-
-
 def _make_rules(cls: type[TurnGame[Any, Any]]) -> type[TurnRules[Any, Any]]:
-    """Make the `Game` of a `TurnGame`."""
-    seats = cls.settings.get("seats")
+    types, seats = _types(cls), cls.settings.get("seats")
+    assert types is not None  # `_check_class` has seen to it
     if isinstance(seats, IntegerSetting):
         max_seats = seats.maximum
     else:
@@ -607,6 +491,8 @@ def _make_rules(cls: type[TurnGame[Any, Any]]) -> type[TurnRules[Any, Any]]:
         "__module__": cls.__module__,
         "__doc__": cls.__doc__,
         "rules_class": cls,
+        "state_type": types[0],
+        "move_type": types[1],
         "name": cls.name,
         "version": cls.version,
         "title": cls.title,
@@ -668,7 +554,7 @@ def _problems(cls: type[TurnGame[Any, Any]]) -> Iterable[str]:
         if key in ("preset", OPENING_KEY) or (hasattr(TurnGame, key) and key != "seats"):
             yield f"the setting {short_repr(key)} has a name that is taken: choose another"
     state, move = types
-    for field in _fields(state) or ():
+    for field in field_names(state) or ():
         if field in _RESERVED_FIELDS:
             yield f"the state's field {field} has a name that messages use: choose another"
     if move is str or move is Any or _is_optional(move):

@@ -99,14 +99,12 @@ class Client:
         return message
 
     async def closed(self) -> int | None:
-        """The code with which the server closes."""
         with contextlib.suppress(ConnectionClosed):
             while True:
                 self.passed.append(await self.receive())
         return self.wire.close_code
 
     async def ready(self, start: dict[str, Any]) -> None:
-        """Say so for the match of a `start`."""
         await self.send(type="ready", match=start["match"])
 
     async def play(self) -> dict[str, Any]:
@@ -158,7 +156,6 @@ class Served:
         await self.start()
 
     async def perform(self, request: Request) -> Any:
-        """What the operator's request comes to."""
         return await self.operations[request.operation_name()].perform(request, lambda event: None)
 
     async def connect(self, **options: Any) -> Client:

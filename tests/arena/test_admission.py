@@ -45,7 +45,6 @@ class Door:
 
 
 async def asked(served: Any, request: str) -> str:
-    """The whole answer to a request of HTTP."""
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     writer.write(request.replace("\n", "\r\n").encode())
     answer = await rest_of(reader)
@@ -54,7 +53,6 @@ async def asked(served: Any, request: str) -> str:
 
 
 async def is_welcome(client: Any) -> bool:
-    """Whether a connection is answered as bots are."""
     await client.send(type="hello")
     return bool((await client.receive())["type"] == "welcome")
 

@@ -69,7 +69,6 @@ def closed(match: str) -> ClosedMatch:
 
 
 def finish(archive: AsyncStore, *ids: str) -> list[asyncio.Future[Any]]:
-    """Have matches stored."""
     return [archive.finish(result_of(match), partial(closed, match)) for match in ids]
 
 

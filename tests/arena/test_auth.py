@@ -36,7 +36,6 @@ async def refused(served: Any, **hello: str) -> tuple[str, str, int | None]:
 
 
 async def welcomed(served: Any, **hello: str) -> dict[str, Any]:
-    """The `welcome` with which a `hello` is answered."""
     client = await served.connect()
     await client.send(type="hello", **hello)
     welcome: dict[str, Any] = await client.expect("welcome")

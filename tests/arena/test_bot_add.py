@@ -33,7 +33,6 @@ def add(tmp_path: Path) -> Add:
 
 
 def from_file(tmp_path: Path, text: str | bytes) -> list[str]:
-    """The words for a file of names that has this text."""
     (tmp_path / "names.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
     return ["--from", str(tmp_path / "names.csv"), "--tokens-to", str(tmp_path / "tokens.csv")]
 
@@ -179,7 +178,6 @@ def test_of_names_one_of_which_is_taken_meanwhile_none_is_registered(store: Stor
 
 
 def shown_names(tmp_path: Path) -> dict[str, str | None]:
-    """The display names of those who are registered."""
     with closing(Store.open(tmp_path / "data" / "arena.db")) as store:
         return {bot.name: bot.display for bot in store.read(all_bots)}
 

@@ -36,7 +36,7 @@ from arena.runner.box_watch import (
     find_excess,
 )
 from arena.runner.system_calls import CALL_NUMBERS, REFUSED_CALLS, make_filter
-from bots.commands.pipe import encode_message, encode_turn
+from bots.commands.piped_lines import encode_message, encode_turn
 from protocol.messages import Clock, Start
 
 TURN, START = b'{"type":"turn"', b'{"type":"start"'

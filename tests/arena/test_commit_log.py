@@ -26,14 +26,12 @@ def lines() -> list[bytes]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of journals."""
     made = tmp_path / "journal"
     made.mkdir()
     return made
 
 
 def killed(log: CommitLog) -> None:
-    """What `kill -9` leaves of it."""
     if log._emptying_thread is not None:
         log._emptying_thread.join()
     for file in log._files:

@@ -102,7 +102,6 @@ class Receiver:
 
     @classmethod
     async def opened(cls, behind_request: bytes = b"") -> Receiver:
-        """After the handshake, for which this was sent with the request."""
         receiver = cls()
         await receiver.feed(REQUEST + behind_request)
         request = await receiver.connection.receive_request()

@@ -32,7 +32,6 @@ def table(after: str) -> list[list[str]]:
 
 
 def columns(after: str) -> list[tuple[str, str]]:
-    """Names and types."""
     return [(name, kind) for cells in table(after) for name in re.findall(r"`(\w+)`", cells[0]) for kind in [cells[1]]]
 
 

@@ -69,7 +69,6 @@ class Course:
         self.end_check(hour, self.submit(hour, bot, digest, *games))
 
     def entrants(self, hour: int, *bots: str, late: bool = False) -> EntrantList:
-        """The entrants of a tournament of Nim with its deadline at this hour."""
         return self.store.read(find_entrants, "nim", at(hour), bots, late=late)
 
     def versions(self, hour: int, *bots: str, late: bool = False) -> list[str]:

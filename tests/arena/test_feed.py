@@ -149,7 +149,6 @@ def test_what_there_was_no_room_for_is_told() -> None:
 
 
 def order_to(port: int) -> MqttConnectSpec:
-    """An order to connect to a broker on this machine."""
     return MqttConnectSpec(
         host="127.0.0.1",
         port=port,

@@ -29,7 +29,6 @@ def _careless() -> Iterator[None]:
 
 
 def opened(folder: Path) -> dict[str, int]:
-    """What of a folder and all that is in it others may do, where it is something."""
     modes = {str(path): stat.S_IMODE(path.stat().st_mode) & 0o077 for path in (folder, *folder.rglob("*"))}
     return {path: mode for path, mode in modes.items() if mode}
 

@@ -14,7 +14,6 @@ from protocol.codec import JSON, MSGPACK, Codec
 
 
 def message(encoding: Codec, **fields: Any) -> bytes:
-    """A message as a client writes it."""
     content = frame(encoding, fields)
     return written(BINARY, content) if isinstance(content, bytes) else written(TEXT, content.encode())
 
@@ -36,7 +35,6 @@ class Flooder:
         self.write(message(self.encoding, **fields))
 
     async def expect(self, kind: str) -> dict[str, Any]:
-        """The next message, which is of this kind."""
         data = await self.client.wire.recv()
         told: dict[str, Any] = json.loads(data) if self.encoding is JSON else msgpack.unpackb(data)
         assert told["type"] == kind, told

@@ -56,7 +56,6 @@ def take(heap: int, count: int) -> dict[str, int]:
 
 
 def duel(seed: int, config: dict[str, Any] = DUEL) -> Table:
-    """A match of random moves."""
     table, chance = Table("risk-duel", config).begin(), random.Random(seed)
     while table.match.standing.phase is Phase.PLAYING:
         table.play(chance.choice(table.match.game.legal_moves_for_turn(table.match.standing.course.state)[0]))

@@ -37,7 +37,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def in_box(folder: Path, program: str, memory_mib: int = 512) -> tuple[str, ...]:
-    """The command of a program in a box."""
     (folder / "attacks.py").write_text(program)
     for path in (folder, *folder.iterdir()):
         path.chmod(0o755)

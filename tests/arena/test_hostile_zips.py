@@ -37,7 +37,6 @@ def zipped(*files: tuple[str, bytes], manifest: bytes = MANIFEST, mode: int = 0)
 
 
 def changed(data: bytes, old: bytes, new: bytes, last: bool = False) -> bytes:
-    """A zip with other bytes at the first or the last place of some."""
     at = data.rindex(old) if last else data.index(old)
     return data[:at] + new + data[at + len(old) :]
 

@@ -59,7 +59,6 @@ def test_bots_of_a_lost_runner_run_on_another_at_once() -> None:
 
 
 def versions(*numbers: int, bot: str = "") -> tuple[UncheckedVersion, ...]:
-    """Versions that wait for their check: of one bot, or each of its own."""
     return tuple(UncheckedVersion(number, bot or f"bot-{number}") for number in numbers)
 
 

@@ -47,7 +47,6 @@ TIMEOUTS = DatabaseTimeouts(statement_timeout_s=20.0)
 
 
 def at(url: str) -> PostgresDatabase:
-    """Return a database with the time limits of a server."""
     found = open_database_url(url, TIMEOUTS)
     assert isinstance(found, PostgresDatabase)
     return found
@@ -105,7 +104,6 @@ def proxy(url: str) -> Iterator[SilentProxy]:
 
 
 def through(proxy: SilentProxy, url: str) -> str:
-    """Return the URL of a database behind a proxy."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.username}@127.0.0.1:{proxy.port}{parts.path}"
 

@@ -22,7 +22,6 @@ def table() -> Table:
 
 
 def written(*lines: AnyLine) -> bytes:
-    """Lines as they are written."""
     return b"".join(map(write_line, lines))
 
 

@@ -36,7 +36,6 @@ class Handler:
 
 
 async def recovered(journal: Journal) -> list[tuple[Match, JournalSummary, MatchJournal]]:
-    """The matches that go on after a restart."""
     rules = RulesSupervisor(lambda game, why: None)
     return await recover_matches(journal, cast(HostHandler, Handler()), MatchTimeouts(), rules)
 

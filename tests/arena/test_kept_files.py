@@ -133,7 +133,6 @@ def test_a_version_keeps_its_own_files_unless_versions_carry_them_over(
 
 
 def states_of(store: Store) -> list[int]:
-    """The numbers under which there are files."""
     query = "SELECT number FROM bot_states ORDER BY number"
     return [row.number for row in store.read(lambda connection: execute(connection, query).all())]
 

@@ -105,7 +105,6 @@ def with_payoffs(made: Result, eighths: Sequence[int | None]) -> Result:
 
 @st.composite
 def searches(draw: st.DrawFn) -> Search:
-    """Any combination of what can be asked."""
     bot = draw(st.none() | st.sampled_from([*BOTS, "nobody"]))
     return Search(
         bot=bot,

@@ -45,7 +45,6 @@ def played(game: str, config: dict[str, Any]) -> bytes:
 
 
 def replayed(*words: str) -> str:
-    """What `arena replay` prints."""
     code, out, err = call("arena", "replay", *words)
     assert (code, err) == (0, "")
     return out

@@ -39,7 +39,6 @@ ROOTS = [by_definition(LEAVES[:size]) for size in range(MOST + 1)]
 
 @pytest.fixture(scope="module")
 def rows() -> list[bytes]:
-    """What is kept of each leaf."""
     tree = IncrementalTree(0, ())
     return [tree.add(leaf_hash(leaf)) for leaf in LEAVES]
 

@@ -56,7 +56,6 @@ class FiveNodes(SingleNode):
 
 
 def collector(served: Any) -> ArenaCollector:
-    """What looks up the metrics of an arena that has meters."""
     return ArenaCollector(
         MetricSources(served.arena, served.options["meters"], None, {"data": served.data}, "sqlite", "")
     )

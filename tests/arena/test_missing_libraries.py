@@ -19,7 +19,6 @@ NEEDED = "exact risk-duel needs numba: pip install numba (and unset ARENA_PLAIN)
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without numba."""
     monkeypatch.setattr(compiled, "HAS_NUMBA", False)
     monkeypatch.setattr(duel_shape, "HAS_NUMBA", False)
     check_settings_here(monkeypatch)

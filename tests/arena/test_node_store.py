@@ -78,7 +78,6 @@ def end_sessions(url: str) -> None:
 def under_way(
     store: NodeStore, match: str, bots: tuple[str, str] = ("ann", "Bob"), tournament: str | None = None
 ) -> MatchInProgress:
-    """A match of nim that is about to begin."""
     seed = match.encode().ljust(SEED_BYTES, b"-")
     made = header(match=match, bots=bots, seed=seed, rated=tournament is None, tournament=tournament)
     return MatchInProgress(store.node, match, msgspec.json.encode(made).decode(), seed.hex(), bots)

@@ -135,7 +135,6 @@ def play(port: int) -> None:
 
 
 def enter(stack: ExitStack, port: int, name: str) -> ClientConnection:
-    """A bot that seeks the match."""
     wire = stack.enter_context(connect(f"ws://127.0.0.1:{port}", compression=None, ping_interval=None))
     send(wire, type="hello", bot=name, token=f"{name:*>16}")
     send(wire, type="seek", id="s1", game="nim", config=CONFIG)
@@ -147,7 +146,6 @@ def send(wire: ClientConnection, **message: Any) -> None:
 
 
 def expect(wire: ClientConnection, kind: str) -> dict[str, Any]:
-    """The next message of a kind."""
     while True:
         message: dict[str, Any] = msgpack.unpackb(wire.recv(timeout=WITHIN))
         if message["type"] == kind:
@@ -183,7 +181,6 @@ def grown(loop: str, limits: Mapping[str, float], costs: Mapping[str, float]) ->
 
 
 def listed(called: Mapping[str, int]) -> str:
-    """What was called in one ply."""
     return "\nCalled in one ply:\n" + "\n".join(f"{times:4} {name}" for name, times in called.items())
 
 

@@ -86,7 +86,6 @@ def store_of(file: Path, matches: int) -> Iterator[Store]:
 
 
 def steps(store: Store, ask: Callable[[Connection], Any]) -> int:
-    """What it costs to ask."""
     taken = 0
 
     def step() -> int:

@@ -72,7 +72,6 @@ def known_bots(**policy: Any) -> KnownBots:
 
 
 def end(known: KnownBots, match: str, bots: tuple[str, ...] = ("ann", "bob"), now: float = NOW) -> None:
-    """Note that a rated match has ended now."""
     known.end_rated(MatchRated(match, POOL, bots, ((25.0, 8.0),) * len(bots)), now)
 
 

@@ -81,7 +81,6 @@ def test_a_reader_leaves_a_store_that_is_closed_as_it_was(tmp_path: Path) -> Non
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """One that everybody may look into."""
     made = Path("/tmp") / f"reader-{os.getpid()}"
     made.mkdir(mode=0o755)
     try:

@@ -32,7 +32,6 @@ def refusal(data: bytes) -> str:
 
 
 def peak(what: Callable[[], object]) -> int:
-    """The bytes that it takes at most."""
     tracemalloc.start()
     try:
         what()

@@ -37,7 +37,6 @@ def data(tmp_path: Path) -> Path:
 def store_match(
     folder: Path, bots: list[str], game: str, *, seed: int = 1, config: dict[str, Any] | None = None
 ) -> str:
-    """Play a match, and return its id."""
     played = play(bots, game, seed=seed, config=config)
     with closing(Store.open(folder / "arena.db")) as store:
         store.write(finish_matches, [prepare_match(played.closed)])

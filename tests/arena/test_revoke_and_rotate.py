@@ -36,7 +36,6 @@ def operator_of(served: Any) -> Any:
 
 
 async def refused(served: Any, **hello: str) -> str:
-    """What a bot is told that is not let in."""
     client = await served.connect()
     await client.send(type="hello", **hello)
     told = await client.expect("error")

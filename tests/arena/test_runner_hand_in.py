@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.operations.bot_files import MAX_FILE_UPLOADS, FileUploads, unpack_log
+from arena.hosting.uploads import Uploads
+from arena.operations.bot_files import unpack_log
 from arena.operator.bot_files import StoreMatchLog, UploadFilePart
 from arena.operator.client import NoServerAnswer
 from arena.runner.hand_in import folder_of_version, hand_in_logs, remove_old_logs
@@ -39,7 +40,7 @@ class Arena:
     def __init__(self) -> None:
         self.logs: list[tuple[str, int, MatchLog]] = []
         self.fault: Exception | None = None
-        self._uploads = FileUploads(DEFAULT_STATE_BYTES)
+        self._uploads = Uploads("file", DEFAULT_STATE_BYTES, 1)
 
     async def ask(self, request: Any, kind: type[Any]) -> None:
         if self.fault:
@@ -111,15 +112,3 @@ def test_the_log_of_a_client_goes_a_week_after_its_last_line_unless_the_bot_runs
 def test_an_arena_takes_no_log_that_is_damaged_or_too_large(packed: bytes, why: str) -> None:
     with pytest.raises(UsageFault, match=why):
         unpack_log(packed)
-
-
-def test_an_arena_holds_few_files_that_are_not_whole_and_none_that_is_too_large() -> None:
-    uploads = FileUploads(1000)
-    for number in range(MAX_FILE_UPLOADS + 1):
-        uploads.add(str(number), b"1")
-    with pytest.raises(UsageFault, match="too many files"):
-        uploads.take("0")
-    assert uploads.take("1") == b"1"
-    uploads.add("2", b"1" * 999)
-    with pytest.raises(UsageFault, match="more than 1000 bytes"):
-        uploads.add("2", b"1")

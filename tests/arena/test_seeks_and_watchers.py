@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arena.host.runner import ALREADY_WATCHING_MESSAGE
+from arena.host.spectator_views import ALREADY_WATCHING_MESSAGE
 
 # Seeks and seats
 

@@ -54,7 +54,6 @@ class Table:
         os.write(socket.fileno(), Frame(Opcode.BINARY, move).serialize(mask=True))
 
     async def expect(self, seat: int, kind: str) -> dict[str, Any]:
-        """What a seat is told next of a kind."""
         message: dict[str, Any] = await self.clients[seat].expect(kind)
         return message
 

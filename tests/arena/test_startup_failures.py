@@ -47,13 +47,11 @@ from tournaments import threads
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that is in use."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 def settings(data: Path, **changes: Any) -> ServerSettings:
-    """A server whose broker is away."""
     return ServerSettings(**{"data": str(data), "port": 0, "web": False, "mqtt": "mqtt://127.0.0.1:9", **changes})
 
 
@@ -79,7 +77,6 @@ def left(data: Path) -> list[str]:
 
 
 def tasks() -> set[Any]:
-    """The tasks beside the test's own."""
     return asyncio.all_tasks() - {asyncio.current_task()}
 
 
@@ -186,7 +183,6 @@ def full(*words: object) -> int:
 
 
 async def probed(port: int, path: str) -> str:
-    """What a monitor is answered."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     answer = (await rest_of(reader)).decode()

@@ -34,7 +34,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def asked(served: Any, path: str) -> tuple[int, str]:
-    """What a monitor is answered."""
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     head, _, body = (await reader.read()).decode().partition("\r\n\r\n")

@@ -10,8 +10,8 @@ from unittest.mock import Mock
 
 import pytest
 
+from arena.host.backlog import MAX_QUEUED_PER_SEAT
 from arena.host.journal import JournalFault
-from arena.host.runner import MAX_QUEUED_PER_SEAT
 from arena.host.timeouts import HostTimeouts
 from match_room import Friend, Room
 from protocol.messages import Error, Rejected, Start, Turn

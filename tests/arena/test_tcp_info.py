@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from arena.network.connection import min_round_trip_s, seconds_unread
+from arena.network.tcp_info import min_round_trip_s, seconds_unread
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="other kernels don't say")
 RUN = [pytest.param(asyncio.run, id="asyncio"), pytest.param(uvloop.run, id="uvloop")]

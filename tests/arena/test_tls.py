@@ -185,7 +185,6 @@ async def test_sighup_without_a_certificate_is_said_and_play_goes_on(tmp_path: P
 
 
 async def shown(served: Any) -> bytes:
-    """The certificate that a server shows."""
     port = int(served.url.rpartition(":")[2])
     pem = await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port))
     return ssl.PEM_cert_to_DER_cert(pem)

@@ -57,7 +57,6 @@ class Peer:
         await connection.wait_closed()
 
     async def line(self) -> Line:
-        """The next connection of the bot."""
         return await asyncio.wait_for(self._lines.get(), WITHIN)
 
 

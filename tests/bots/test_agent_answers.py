@@ -17,7 +17,6 @@ def turn(owner: list[int], troops: list[int], ply: int, *events: Event) -> messa
 
 
 def duel(first: messages.Turn) -> tuple[AgentProtocol, AgentMatch]:
-    """A duel whose first turn was told."""
     return told(DUEL, "africa", "bob", first)
 
 

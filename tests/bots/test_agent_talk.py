@@ -27,7 +27,6 @@ def protocol(script: Any) -> AgentProtocol:
 
 
 def sent(effects: list[Any]) -> list[Any]:
-    """What goes to the arena."""
     return [effect for effect in effects if not isinstance(effect, (PrintLine, Stop))]
 
 

@@ -16,7 +16,7 @@ from bots.agents.answers import describe_games
 from bots.analysis.estimator import UctMoveEvaluator
 from bots.client import turn_text
 from bots.client.loading import find_entry_point, make_bot
-from bots.commands.pipe import encode_turn, parse_answer
+from bots.commands.piped_lines import encode_turn, parse_answer
 from bots.reference.human import format_turn, read_move
 from bots.reference.level_bot import Level, find_mixture
 from example_games import CONNECT_FOUR, EXAMPLES, ONE_CARD, PIG, TWENTY_ONE

@@ -91,7 +91,6 @@ async def serving(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncItera
 
 
 async def connect(url: str, timeouts: ClientTimeouts = PATIENT_CLIENT) -> ClientConnection:
-    """Connect with the patience of a test."""
     return await connecting.connect(url, timeouts)
 
 

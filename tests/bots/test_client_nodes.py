@@ -59,7 +59,6 @@ class Roaming:
 
 
 def sent(effects: list[Effect]) -> list[tuple[str, str]]:
-    """Where what was sent."""
     return [(effect.url, type(effect.message).__name__) for effect in effects if isinstance(effect, SendTo)]
 
 

@@ -36,7 +36,6 @@ def conversation(bot: Bot | None = None, **settings: Any) -> Conversation:
 
 
 def sought(effects: list[Effect]) -> list[str]:
-    """The games of the open seeks."""
     seeks = [effect for effect in effects if isinstance(effect, messages.Seek)]
     assert all(seek.open and not seek.config and seek.opponent is None for seek in seeks)
     return [seek.game for seek in seeks]

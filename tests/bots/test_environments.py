@@ -162,7 +162,6 @@ def test_a_number_is_one_move_and_every_vector_is_of_one_size(name: str, config:
 
 
 def kind(move: dict[str, Any], state: Any) -> Any:
-    """What a number may stand for in every state."""
     if "split" in move:
         return state.heaps[move["heap"]], move["split"]
     if move.get("do") == "draft":

@@ -24,7 +24,7 @@ from bots.client.run import for_people
 from bots.client.settings import PartialSettings, Settings, merge_settings
 from bots.client.turn_text import format_events
 from bots.client.worker_threads import Choose, Conclude, Prepare, do_work
-from bots.commands.pipe import encode_turn, parse_answer
+from bots.commands.piped_lines import encode_turn, parse_answer
 from bots.playing.versions import compare_versions
 from bots.reference.human import Human, format_turn, read_move
 from bots.reference.random_bot import RandomBot

@@ -41,7 +41,6 @@ def distance(gene: Gene) -> float:
 
 
 def played(method: Method, seed: str, number: int, genes: tuple[Gene, ...]) -> Generation:
-    """A generation after its tournaments in the made-up game."""
     meetings = schedule_games(method, seed, number)
     scores = [closer(genes[meeting.first], genes[meeting.second]) for meeting in meetings]
     return Generation(number, genes, compute_fitness(method, meetings, scores))

@@ -15,9 +15,10 @@ import pytest
 from msgspec.structs import replace
 
 from bots.client.bot import ProgramFailed, Turn
-from bots.commands import match_logs, pipe
+from bots.commands import match_logs, piped_bot
 from bots.commands.match_logs import MatchLogFolder, OutputLog
-from bots.commands.pipe import PipedBot, PipedProgram
+from bots.commands.piped_bot import PipedBot
+from bots.commands.piped_program import PipedProgram
 from protocol.games import load_game
 from protocol.match_logs import (
     DEFAULT_STATE_BYTES,
@@ -211,8 +212,8 @@ def test_a_void_match_keeps_nothing(tmp_path: Path, script: Any) -> None:
 def test_a_log_says_why_files_are_not_kept(
     tmp_path: Path, script: Any, monkeypatch: pytest.MonkeyPatch, end: str, why: str
 ) -> None:
-    monkeypatch.setattr(pipe, "KEEP_TIMEOUT_S", 0.2 if "tail" in end else WITHIN)
-    monkeypatch.setattr(pipe, "SHUTDOWN_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(piped_bot, "KEEP_TIMEOUT_S", 0.2 if "tail" in end else WITHIN)
+    monkeypatch.setattr(piped_bot, "SHUTDOWN_TIMEOUT_S", 0.0)
     assert kept_after(tmp_path, script, f"{PLAYS}; printf -- '{MARK}'; {end}") == (
         b"",
         f"[its files are not kept: {why}]\n",

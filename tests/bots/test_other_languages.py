@@ -17,7 +17,7 @@ import pytest
 from bots.client.bot import Turn
 from bots.client.seat import Seat
 from bots.client.worker_threads import Choose
-from bots.commands.pipe import encode_message, encode_turn, parse_answer
+from bots.commands.piped_lines import encode_message, encode_turn, parse_answer
 from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, run
 from programs import program

@@ -35,7 +35,6 @@ BOTS = {
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The words that run a program in each language."""
     folder = tmp_path_factory.mktemp("programs")
     node = node_in(folder / "js")
     shutil.copy(EXAMPLES / "bot.mjs", node.folder)

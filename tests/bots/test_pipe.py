@@ -17,8 +17,10 @@ import pytest
 from msgspec.structs import replace
 
 from bots.client.bot import Choice, GiveUp, Turn
-from bots.commands import pipe
-from bots.commands.pipe import PipedBot, UnusableAnswer, encode_turn, parse_answer
+from bots.commands import piped_bot, piped_program
+from bots.commands.piped_bot import PipedBot
+from bots.commands.piped_lines import encode_turn, parse_answer
+from bots.commands.piped_program import UnusableAnswer
 from commands import ends
 from process_tree import descendants
 from protocol import messages
@@ -34,7 +36,6 @@ PLAYS = f"while read -r line; do case $line in *legal*) {ANSWER};; esac; done"
 
 
 def turn(ply: int = 0, clock: int = 60_000, events: Sequence[Event] = ()) -> Turn:
-    """A turn of seat 0 at (3, 5, 7)."""
     position = RULES.decode_state({"heaps": (3, 5, 7), "ply": ply, "to_move": 0})
     return turn_of(RULES, position, bank_ms=clock, received=time.monotonic(), events=events)
 
@@ -153,7 +154,7 @@ def test_a_program_resigns_and_plays_the_next_match(start: messages.Start, scrip
 def test_a_bot_with_a_new_program_for_each_match_has_the_next_one_ready_before_it_goes_on(
     start: messages.Start, script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipe, "READY_TIMEOUT_S", WITHIN)
+    monkeypatch.setattr(piped_bot, "READY_TIMEOUT_S", WITHIN)
     ready = tmp_path / "ready"
     begins = f"i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; echo $$ >> {ready}"
     bot = PipedBot("mine", ["sh", "-c", f"{begins}; {PLAYS}"], fresh=True)
@@ -246,7 +247,7 @@ LONG = [Event(ply=0, seat=1, move={"note": "x" * 1000})] * 200
 def test_a_program_without_an_answer_in_its_time_is_ended(
     start: messages.Start, program: str, events: Sequence[Event], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipe, "CLOCK_GRACE_S", 0.01)
+    monkeypatch.setattr(piped_bot, "CLOCK_GRACE_S", 0.01)
     start = replace(start, clock=messages.Clock(bank_ms=100, increment_ms=0))
     others = set(descendants(os.getpid()))
     with piped(program, start) as bot:
@@ -322,7 +323,7 @@ def test_a_program_does_not_see_the_token(
 def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(
     start: messages.Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipe, "KILL_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(piped_program, "KILL_TIMEOUT_S", 0.1)
     before = set(descendants(os.getpid()))
     with piped(PLAYS, start):
         (keeper, *others) = [pid for pid in descendants(os.getpid()) if pid not in before]

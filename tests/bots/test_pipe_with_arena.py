@@ -21,7 +21,6 @@ PIPE = f"{sys.executable} -m bots pipe --"
 
 
 def script(folder: Path, name: str, text: str) -> Path:
-    """A program in the shell."""
     made = folder / name
     made.write_text(f"#!/bin/sh\n{text}\n")
     made.chmod(0o755)

@@ -44,7 +44,6 @@ class ThoughtClock:
 
 @pytest.fixture
 def thought(monkeypatch: pytest.MonkeyPatch) -> ThoughtClock:
-    """The clock of all matches of the test."""
     clock = ThoughtClock()
     monkeypatch.setattr(matches, "LocalClient", partial(LocalClient, clock=clock))
     return clock
@@ -70,7 +69,6 @@ def sleepy(clock: ThoughtClock, seconds: float = THOUGHT_S) -> First:
 
 
 def quiet(*bots: Bot | type[Bot] | str, game: str = "nim", **options: Any) -> tuple[Played, list[str]]:
-    """A match, and what was said."""
     said: list[str] = []
     return play(bots, game, say=said.append, **{"seed": 1, **options}), said
 

@@ -70,7 +70,6 @@ def bot(setup: Setup, weights: tuple[float, ...]) -> AlphaBeta:
 
 
 def answers() -> list[Any]:
-    """What is played where it is compiled and where it is not."""
     setups = [DUEL._replace(nodes=60), CAMPAIGN._replace(nodes=60, settings=AT_RANDOM)]
     return [
         [str(game.moves), game.score] for setup in setups for game in [play(setup, TuningGame(ONE, OTHER, "start"))]

@@ -19,7 +19,6 @@ from turns import Chooses, turn
 
 
 def at_work(bot: Bot) -> tuple[WorkerThreads, RunningWork, queue.SimpleQueue[WorkResult]]:
-    """Threads of a bot that is in its `choose`."""
     done: queue.SimpleQueue[WorkResult] = queue.SimpleQueue()
     threads = WorkerThreads(bot, done.put)
     rules = load_game("nim")

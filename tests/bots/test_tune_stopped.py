@@ -71,8 +71,6 @@ def line(process: subprocess.Popen[str], words: str) -> str:
 
 
 def kept(file: Path, when: Callable[[Tuning], bool]) -> Tuning:
-    """The first that is found in the file for which that holds."""
-
     def held() -> Tuning | None:
         with contextlib.suppress(UsageFault):  # there is none yet
             if when(tuning := load_tuning(str(file))):

@@ -49,7 +49,6 @@ def tuning(finished: int, scores: str = "") -> Tuning:
 
 
 def freed(finished: int, *scores: float) -> Tuning:
-    """As `tuning`, with luck taken out."""
     stage = tuning(finished)
     method = replace(stage.method, fitness="adjusted")
     generations = tuple(each._replace(fitness=(-0.020816, 0.5, 0.54, 1.003)) for each in stage.generations)

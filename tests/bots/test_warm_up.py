@@ -66,7 +66,6 @@ def free(lock: Path) -> bool:
 
 @contextlib.contextmanager
 def first_of(work: Callable[..., object], game: Game[Any, Any] | None = None) -> Iterator[None]:
-    """Be the first of those that warm up so."""
     lock = lock_path(work, game)
     lock.parent.mkdir(parents=True)
     with lock.open("a") as file:

@@ -75,7 +75,6 @@ class Table:
         self.said = page.locator("#viewer > output")
 
     async def set(self, game: str, config: dict[str, Any] | None = None, seats: int = 2) -> None:
-        """Bring the board of a game."""
         self.rules = load_game(game, config)
         await self.page.evaluate(MAKE, [game, self.rules.config, (SEATS * 3)[:seats]])
 
@@ -88,7 +87,6 @@ class Table:
         await self.show(state, legal=legal, options=options, seat=seat, **view)
 
     async def press(self, name: str) -> None:
-        """Press the part of this accessible name."""
         await self.page.get_by_role("button", name=name).click()
 
 

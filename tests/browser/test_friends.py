@@ -31,7 +31,6 @@ async def accept(page: Page, name: str, host: str) -> None:
 
 
 def new(name: str) -> str:
-    """Return a name that nobody has yet."""
     return f"{name}-{secrets.token_hex(3)}"
 
 

@@ -23,7 +23,6 @@ AWAY_AND_BACK = """dispatchEvent(new PageTransitionEvent("pagehide", { persisted
 
 
 def new(kind: str) -> str:
-    """A name that nobody has yet."""
     return f"{kind}-{secrets.token_hex(4)}"
 
 

@@ -106,7 +106,6 @@ async def test_a_person_plays_hands_of_poker_with_the_keyboard_alone(
 
 
 def bet_or_call(turn: Map) -> Map:
-    """Bets and calls, so that every hand is shown."""
     dos = [move["do"] for move in turn["legal"]]
     return {"do": next(do for do in ("bet", "call", "check") if do in dos)}
 
@@ -214,7 +213,6 @@ async def meet(one: Player, other: Player, game: str, **config: Any) -> Map:
 
 
 async def check(turn: Map, follower: Player, other: Player) -> None:
-    """Have whoever is to move check."""
     if "legal" in turn:
         await follower.move(turn, {"do": "check"})
     else:

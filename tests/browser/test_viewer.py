@@ -77,7 +77,6 @@ GRADED_LATE = """async (id) => {
 
 
 async def opened(page: Page) -> Page:
-    """The page when its viewer is there."""
     await expect(page.locator(".viewer")).to_be_visible()
     return page
 

@@ -70,7 +70,6 @@ async def table(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def stored(visiting: Visits, table: str) -> AsyncIterator[Visit]:
-    """A visit to that page."""
     async with visiting(table) as visit:
         yield visit
 

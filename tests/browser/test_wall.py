@@ -39,7 +39,6 @@ GAMES = (
 async def match(
     stack: AsyncExitStack, house: House | HouseProcess, game: str, config: Map, seats: int, name: str
 ) -> list[Player]:
-    """The players of a match that has begun."""
     players = [await stack.enter_async_context(player(house.url, f"{name}-{seat}")) for seat in range(seats)]
     for one in players:
         others = [other.name for other in players if other is not one]

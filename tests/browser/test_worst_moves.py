@@ -21,7 +21,6 @@ MOST = 5
 
 
 async def graded(page: Page, match: str) -> list[dict[str, Any]]:
-    """The grades of a match, the worst first."""
     told = await page.evaluate(f"fetch('/api/v1/matches/{match}/grades').then((answer) => answer.json())")
     return sorted(told["moves"], key=lambda move: -move["gave_away"])
 

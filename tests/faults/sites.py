@@ -109,7 +109,6 @@ class Source:
         self.sites = visitor.sites
 
     def fault(self, line: int, rng: random.Random) -> tuple[int, list[str], list[str], str] | None:
-        """One of the faults of a line."""
         sites = self.sites.get(line, [])
         while sites:
             names = sorted({name for name, _, _ in sites})

@@ -18,7 +18,6 @@ PIECE_S = 0.01
 
 @contextmanager
 def peer(answer: Callable[[socket.socket, threading.Event], None]) -> Iterator[str]:
-    """The address of a peer that answers one connection."""
     gone = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listening:
 

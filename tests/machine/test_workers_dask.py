@@ -56,7 +56,6 @@ def scheduler_here(allowed_failures: int = 3) -> Iterator[str]:
 
 @pytest.fixture
 def crew(address: str) -> Iterator[WorkerPool]:
-    """The workers of the module."""
     with cluster_pool(address) as crew:
         yield crew
 

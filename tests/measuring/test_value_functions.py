@@ -42,7 +42,6 @@ games = pytest.mark.parametrize(
 
 
 def moves(game: Game[Any, Any], seed: int, most: int = 400) -> Iterator[tuple[Any, Any, Any]]:
-    """A game of random bots."""
     chance = random.Random(seed)
     state = game.initial(Dice(b"deal", seed))[0]
     for _ in range(most):

@@ -26,7 +26,6 @@ def stream(key: bytes, purpose: str, ply: int) -> Iterator[int]:
 
 
 def choices(key: bytes, purpose: str, ply: int, among: int) -> Iterator[int]:
-    """Uniform choices, one byte each."""
     limit = max(multiple for multiple in range(257) if multiple % among == 0)
     return (byte % among for byte in stream(key, purpose, ply) if byte < limit)
 

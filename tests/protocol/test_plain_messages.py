@@ -94,8 +94,6 @@ def test_a_message_with_something_wrong_comes_to_the_same(frame: bytes) -> None:
 
 @pytest.fixture
 def no_long_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The long way fails if it is taken."""
-
     def refuse(frame: codec.Frame) -> Any:
         raise AssertionError("this is plain")
 

@@ -172,7 +172,6 @@ def test_other_cards_that_one_cannot_see_change_no_byte_that_one_is_told(
 
 
 def _hands_shown(events: Sequence[Event]) -> set[int]:
-    """The hands whose cards were shown in the end."""
     shown, at = set(), 0
     for event in events:
         if event.result is not None:

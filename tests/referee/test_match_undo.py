@@ -54,7 +54,6 @@ def check_taken_back(before: Table, after: Table) -> None:
 
 
 def waiting() -> Table:
-    """One seat is not ready yet."""
     table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"})
     table.match.add_follower(1)
     table.open()

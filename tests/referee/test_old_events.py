@@ -50,7 +50,6 @@ def matches() -> tuple[Match, Recorded]:
 
 
 def both(matches: tuple[Match, Recorded], event: Any, now: float = 0.0) -> list[Effect]:
-    """What follows from an event, which is the same for both."""
     whole, recorded = matches
     effects = recorded.note(recorded.receive(event, now))
     assert effects == whole.receive(event, now)

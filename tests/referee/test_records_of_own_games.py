@@ -18,7 +18,7 @@ from protocol.dice import Dice, commitment
 from protocol.digest import first_digest, next_digest, result_digest
 from protocol.errors import BadRecord, MissingRules, RulesFault
 from protocol.games import game_class
-from protocol.games.turn_game import draw_outcome
+from protocol.games.turn_chance import draw_outcome
 from protocol.messages import CHANCE, Event, RulesStamp, Turn
 from record_rows import Row, Rows, bytes_of, refusal, rows_of
 from referee import match, record_reader
@@ -259,7 +259,6 @@ UNBOUND = {
 
 
 def leaves(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of every value in a line."""
     below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in below:
         yield from leaves(inner, (*path, key))
@@ -273,7 +272,6 @@ def is_bound(line: str, path: tuple[Any, ...]) -> bool:
 
 
 def changed_value(value: Any) -> Any:
-    """Return another value of the same kind."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, (int, float)):

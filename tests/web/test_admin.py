@@ -62,7 +62,6 @@ async def row_of(operator: AdminClient, bot: str) -> str:
 
 
 async def entered(server: AdminServer, bot: str, token: str, **hello: Any) -> ClientConnection:
-    """A bot that came in."""
     wire = await connect(server.served.url, compression=None)
     await wire.send(msgpack.packb({"type": "hello", "bot": bot, "token": token, **hello}))
     while (said := msgpack.unpackb(await wire.recv()))["type"] != "welcome":

@@ -42,7 +42,6 @@ async def all_there(server: AdminServer) -> AsyncIterator[None]:
 
 
 def asked(*bots: str, **fields: object) -> Fields:
-    """The form as it is sent."""
     usual = {"pool": "nim/classic", "format": "round-robin", "rounds": 2, "clock": "10+0.1", "wait": 60, "do": "start"}
     return [*(("bot", bot) for bot in bots), *((name, str(value)) for name, value in {**usual, **fields}.items())]
 
@@ -52,7 +51,6 @@ async def tournaments(server: AdminServer) -> dict[str, TournamentRow]:
 
 
 async def begun(operator: AdminClient, fields: Fields) -> str:
-    """The id of what was started."""
     said = await operator.told("/admin/tournaments", *fields)
     found = re.match(r"The tournament (\w+) has started", said)
     assert found, said

@@ -46,7 +46,6 @@ from web_client import Answer, Visitor, answer, open_pages, served
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a little of everything."""
     folder = tmp_path_factory.mktemp("data")
     store = Store.open(folder / "arena.db")
     store.write(
@@ -69,14 +68,12 @@ def brought() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def api(folder: Path) -> Iterator[Visitor]:
-    """A visitor of the arena that has these data."""
     with open_pages(folder) as api:
         yield api
 
 
 @pytest.fixture(scope="module")
 def names(api: Visitor, brought: str) -> dict[str, str]:
-    """What stands for the names in the examples."""
     match = api.store.read(search_matches, Search(game="nim", bot="perfect")).rows[0].match
     tournament = api.store.read(tournaments_page).rows[0].tournament
     return {

@@ -26,12 +26,10 @@ AWAY = ("says", HOME, {"type": "welcome", "resumed": [], "elsewhere": [B]})
 
 @pytest.fixture
 def page(scripts: Callable[..., Any]) -> Page:
-    """What a page does after each of these steps."""
     return lambda *steps: scripts(SIMULATE, HOME, steps)
 
 
 def joined(url: str) -> list[tuple[Any, ...]]:
-    """A node lets a watcher in."""
     return [("opens", url), ("says", url, {"type": "welcome", "resumed": []})]
 
 

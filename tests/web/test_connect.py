@@ -32,7 +32,6 @@ def node(tmp_path: Path) -> Node:
 
 @contextmanager
 def beside(arena: RunningArena, *, registration: bool = True) -> Iterator[Visitor]:
-    """A visitor of the pages of a running arena."""
     port = arena.url.rpartition(":")[2]
     with open_pages(arena.data, socket=port, registration=registration) as visitor:
         yield visitor

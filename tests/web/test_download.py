@@ -28,7 +28,6 @@ NAME = f"bot_arena_client-{VERSION}-py3-none-any.whl"
 
 
 def packed() -> dict[str, bytes]:
-    """What is in the wheel, by its name there."""
     with zipfile.ZipFile(io.BytesIO(build_client_wheel().content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 

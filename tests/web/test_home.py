@@ -17,7 +17,6 @@ def leaders(page: str) -> dict[str, list[str]]:
 
 
 def shown(page: str) -> str | None:
-    """The match that the page shows again."""
     found = re.search(r'data-replay="([^"]*)"', page)
     return found[1] if found else None
 

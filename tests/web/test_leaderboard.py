@@ -16,7 +16,6 @@ from web_client import Visitor
 
 
 def bots(text: str) -> list[str]:
-    """The bots of a table, from its top."""
     return re.findall(r'<tr data-bot="([^"]*)"', text)
 
 

@@ -36,7 +36,6 @@ def exported(record: Path, folder: Path) -> str:
 
 
 def held(page: str, name: str) -> Any:
-    """What is in the page as JSON."""
     found = re.search(rf'<script [^>]*(?:id|type)="{name}"[^>]*>(.*?)</script>', page)
     assert found is not None
     return json.loads(found[1])

@@ -153,7 +153,6 @@ def test_who_never_came_is_last_and_who_has_played_nothing_has_no_place(
 
 
 def met(one: str, other: str, won: int, lost: int = 0) -> list[MatchSample]:
-    """Return so many matches that the one has won and lost in its first seat."""
     ranks = [(1, 2)] * won + [(2, 1)] * lost
     return [MatchSample(result("m", (one, other), each), None, None) for each in ranks]
 

@@ -48,7 +48,6 @@ HAS_WEB_CRYPTO = "async (load) => (await load('check/hash.js')).byBrowser"
 
 @pytest.fixture
 def check(scripts: Callable[..., Any]) -> Checking:
-    """The steps of the check of a match document."""
     return lambda document: scripts(CHECK, document.decode())["steps"]
 
 
@@ -289,7 +288,6 @@ def sealed_after_three_strikes(lines: Lines) -> None:
 
 
 def sealed_alone(lines: Lines) -> None:
-    """A move of a seat that moves alone."""
     line = next(line for line in lines if line["type"] == "ply" and line["event"]["seat"] >= 0)
     event = line["event"]
     sealed = {"type": "sealed", "clock": line["clock"], **{key: event[key] for key in ("ply", "seat", "move")}}

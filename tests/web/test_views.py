@@ -39,7 +39,6 @@ OPEN = {"dilemma": Golden("dilemma", {"preset": "prison", "rounds": 5}), "nim": 
 
 @pytest.fixture
 def viewed(scripts: Callable[..., Any]) -> Viewing:
-    """A match as somebody saw it."""
     return partial(scripts, SEE)
 
 

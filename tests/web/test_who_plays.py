@@ -108,7 +108,6 @@ def test_a_wish_has_the_preset_that_the_rules_find_in_the_config(ask: Ask, game:
 
 
 def waiting(ask: Ask, wish: Map, *bots: Map, opponents: Any = (), **more: Any) -> str:
-    """What somebody is told who waits."""
     seek = {"opponents": list(opponents), "private": False}
     return str(ask("hindrance", seek, wish, "ann", {"bots": [{"bot": "ann"}, *bots], "matches": [], **more}, GAMES))
 

@@ -19,7 +19,7 @@ from games.risk.rules.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndT
 from games.risk.search import work_buffers
 from games.risk.search.battle_odds import find_sufficient, look_up_odds, odds_table
 from games.risk.search.campaign_evaluation import evaluate
-from games.risk.search.campaign_search import (
+from games.risk.search.campaign_nodes import (
     COMPLETE_FLAG,
     FIRST_SEARCH_SLOT,
     INFINITY,
@@ -88,7 +88,7 @@ number 2 × the border's index in `board`, plus 1 if it sends only as many units
 (`find_sufficient`).
 """
 EVALUATION, MAX_PLIES, ROOT_MOVE, SCRATCH, SPLIT_COUNT, WIDTHS = range(FIRST_SEARCH_SLOT, FIRST_SEARCH_SLOT + 6)
-"""These are indices of `work`, the array of a search, after those of campaign_search.py:
+"""These are indices of `work`, the array of a search, after those of campaign_nodes.py:
 
 - EVALUATION: the number of the evaluation, such as FEATURES.
 - MAX_PLIES: the greatest depth in plies.
@@ -299,7 +299,7 @@ def search_node(
     value outside `alpha` to `beta` is a bound. `opinion` is the factor by which an evaluation is multiplied to get a
     value.
     """
-    # This function is so long for the reason given in `search_node` of campaign_search.py.
+    # This function is so long for the reason given in `search_node` of campaign_nodes.py.
     if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
         work[STOP] = 1
         return 0.0

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from protocol.display import short_repr
 from protocol.errors import BadConfig
-from protocol.games.turn_game import ChoiceSetting, IntegerSetting
+from protocol.games.turn_settings import ChoiceSetting, IntegerSetting
 
 GROWTH = 2
 """A parameter may be at most this many times as large as its default."""

@@ -23,7 +23,7 @@ from protocol.dice import Dice
 from protocol.errors import BadConfig
 from protocol.games import load_game
 from protocol.games.simultaneous import SimultaneousGame
-from protocol.games.turn_game import IntegerSetting
+from protocol.games.turn_settings import IntegerSetting
 from protocol.messages import CHANCE
 from referee.contract import ContractChecker
 

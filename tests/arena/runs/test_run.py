@@ -20,7 +20,6 @@ from seasons import result
 
 
 def report(match: Pairing, *notes: str) -> MatchReport:
-    """The report of a match that its first seat has won."""
     over = result(f"t1-{match.place:05d}", match.seats, tournament="t1", place=match.place)
     footer: Any = None
     return MatchReport(ClosedMatch(over, (), footer), notes=notes)

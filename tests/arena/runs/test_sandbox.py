@@ -69,7 +69,6 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port that is none of the bot's business."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -264,7 +263,6 @@ def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def words_for(*command: str, data: str = "data", database: str = "data/arena.db", read: str | None = None) -> list[str]:
-    """The words of a sandbox for a command."""
     readable = () if read is None else (Path(read),)
     box = Sandbox(kind="bwrap", data=Path(data), database=Path(database), readable=readable)
     return list(box.launch_spec(Contestant("mine", command), 0, {}, "").sandbox)

@@ -40,7 +40,6 @@ def first_states(folder: Path, content: dict[str, Any]) -> list[tuple[Any, ...]]
 
 
 def version(folder: Path, name: str, which: int) -> str:
-    """The word for a version of `mine` in a file of its own."""
     file = folder / f"{name}.py"
     file.write_text(MINE.format(which=which))
     return f"mine={file}"

@@ -12,7 +12,7 @@ import pytest
 
 from bots import play
 from bots.client.loading import load_bot
-from bots.commands.pipe import PipedBot
+from bots.commands.piped_bot import PipedBot
 from bots.playing.matches import Played
 from games.dilemma.bots import Extort, Generous
 from games.dilemma.rules import Dilemma

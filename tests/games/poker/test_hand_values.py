@@ -22,7 +22,6 @@ JACK, QUEEN, KING = 0, 1, 2
 
 
 def lots_of(game: str, seed: int) -> Chances:
-    """An arbitrary strategy."""
     chance = random.Random(seed)
     found = {}
     for key, values in move_values(game).items():

@@ -24,8 +24,6 @@ CONFIGS: list[dict[str, Any]] = [
 
 
 def rushing(rules: Campaign) -> Player:
-    """As `Bold` of the documents."""
-
     def choose(state: Position) -> Move:
         neighbours, owner, troops = rules.map.neighbours, state.owner, state.troops
         if state.phase == "draft":

@@ -55,7 +55,6 @@ def sound(**changed: Any) -> dict[str, Any]:
 
 
 def row(count: int) -> dict[str, Any]:
-    """A map of `count` territories in a row."""
     territories = [{"name": f"t{i}", "continent": 0, "x": 0, "y": 0} for i in range(count)]
     return sound(territories=territories, borders=[[i, i + 1] for i in range(count - 1)])
 
@@ -68,7 +67,6 @@ def territory(index: int, **changed: Any) -> dict[str, Any]:
 
 
 def pairs(board: Board) -> set[tuple[str, str]]:
-    """Its borders by name."""
     return {(board.territories[a].name, board.territories[b].name) for a, b in board.borders}
 
 

@@ -17,7 +17,7 @@ from bots.search.kernels import Algorithm
 from games.risk.evaluation import features, unam_bound, unam_score
 from games.risk.rules.battle import battle_odds
 from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
-from games.risk.search import campaign_search
+from games.risk.search import campaign_nodes
 from games.risk.search.campaign_search import MAX_PLIES, CampaignSearch
 from games.risk.search.flat_campaign import make_campaign_state
 from games.risk.search.flat_position import FEATURES, scale_values
@@ -42,7 +42,7 @@ from risk_positions import (
 from timeouts import WITHIN
 from volumes import examples
 
-size_of = kept(campaign_search.attack_size)
+size_of = kept(campaign_nodes.attack_size)
 EXEMPLARY = ("south-america", "africa", "world")
 """Maps on which most of what goes wrong on any does."""
 ALGORITHMS = ("expectiminimax", "alphabeta")
@@ -276,9 +276,8 @@ def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:
 def pruned(
     search: CampaignSearch, state: Position, depth: int, alpha: float, beta: float, how: dict[str, Any]
 ) -> float:
-    """Alpha-beta by features with this window."""
     work = search._make_work_array(state, depth, CampaignSettings(how["battles"], how["horizon"]), how["candidates"])
-    work[campaign_search.SEARCH_NUMBER] = search._searches
+    work[campaign_nodes.SEARCH_NUMBER] = search._searches
     reset_counts(work, None)
     scale = floats(scale_values(search.rules.map, (1, 1, 1, 1), evaluation_scale(search.rules)))
     arrays = (
@@ -288,7 +287,7 @@ def pruned(
         scale,
         zeros(10_000, float),
     )
-    return float(campaign_search.search_node(*arrays, *search._table, len(state.owner), depth, 0, alpha, beta))
+    return float(campaign_nodes.search_node(*arrays, *search._table, len(state.owner), depth, 0, alpha, beta))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -400,9 +399,9 @@ def test_a_recursive_kernel_has_one_signature() -> None:
     search.warm_up()
     search.perft(search.rules.initial(Dice(bytes(32), 0))[0], 3)
     searches: tuple[Any, ...] = (
-        campaign_search.search_node,
-        campaign_search.search_quiescence,
-        campaign_search.perft,
+        campaign_nodes.search_node,
+        campaign_nodes.search_quiescence,
+        campaign_nodes.perft,
     )
     for function in searches:
         assert len(function.signatures) <= 1, function.__name__

@@ -37,7 +37,6 @@ CONFIGS: list[dict[str, Any]] = [
 
 
 def do(board: Any, field: Any, move: Move) -> None:
-    """A move of the rules on the field."""
     if isinstance(move, Draft):
         for at, units in move.units:
             flat.apply_move(board, field, cell_of(at), flat.NO_CELL, units, 0)

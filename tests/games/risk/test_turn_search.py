@@ -100,7 +100,6 @@ WIDE = FULL_WIDTH._replace(splits=0)
 
 
 def found(rules: Campaign, state: Position, algorithm: Any, turns: int, **options: Any) -> SearchResult[Move]:
-    """What the search finds, `turns` turns deep."""
     limit = SearchLimit()
     given = {"evaluation": "outlook", "weights": DEFAULT_OUTLOOK_WEIGHTS, "width": WIDE, "limit": limit, **options}
     best = TurnSearch(rules).search(state, depth=turns, algorithm=algorithm, **given)
