@@ -21,12 +21,12 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from arena.hosting.match_slots import (
+    AssignMatch,
     MatchFailed,
     MatchPlayed,
     MatchSlots,
     MatchWaits,
     MatchWithdrawn,
-    StartMatch,
     StopMatch,
 )
 
@@ -157,7 +157,7 @@ class GiveUpCheck(Struct, frozen=True):
     version: int
 
 
-Effect: TypeAlias = StartBot | FinishBot | StopBot | StartCheck | GiveUpCheck | StartMatch | StopMatch
+Effect: TypeAlias = StartBot | FinishBot | StopBot | StartCheck | GiveUpCheck | AssignMatch | StopMatch
 
 
 @dataclass
@@ -244,6 +244,14 @@ class Fleet:
     def is_playing_match(self, runner: int, match: str) -> bool:
         """Return whether a runner was told to play a match of a tournament, and has not answered."""
         return self._matches.is_played(runner, match)
+
+    def matches_on(self, runner: int) -> list[str]:
+        """Return the matches of tournaments that a runner plays, oldest first."""
+        return self._matches.matches_on([runner])
+
+    def match_slots_on(self, runner: int) -> int:
+        """Return the number of slots that matches of tournaments have on a runner."""
+        return self._matches.slots_on(runner)
 
     def can_play(self, seats: int) -> bool:
         """Return whether a runner has enough slots for a match of this many seats, free or not."""

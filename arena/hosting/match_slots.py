@@ -17,7 +17,7 @@ class MatchWaits(Struct, frozen=True):
 
 
 class MatchWithdrawn(Struct, frozen=True):
-    """Nobody waits for a match any longer."""
+    """A match need not be played any longer."""
 
     match: str
 
@@ -36,7 +36,7 @@ class MatchFailed(Struct, frozen=True):
     match: str
 
 
-class StartMatch(Struct, frozen=True):
+class AssignMatch(Struct, frozen=True):
     """Have a runner play a match, from its beginning."""
 
     runner: int
@@ -93,12 +93,12 @@ class MatchSlots:
         if waits.match not in self._played:
             self._waiting.setdefault(waits.match, waits.seats)
 
-    def start(self, runner: int, match: str) -> StartMatch:
+    def start(self, runner: int, match: str) -> AssignMatch:
         """Note that a runner plays a match that has waited."""
         seats = self._waiting.pop(match)
         self._played[match] = _PlayedMatch(runner, seats)
         self._slots[runner] += seats
-        return StartMatch(runner, match)
+        return AssignMatch(runner, match)
 
     def end(self, match: str) -> None:
         """Note that a match is no longer played."""

@@ -164,24 +164,22 @@ class PlannedTournaments:
         if (matches := self._matches) is not None and _is_for_runners(plan.terms, matches, run):
             log.info("runners play the tournament %s", plan.title)
             await self._play_by(RunnerPlayers(run, entrants, matches.play), run)
-            return
-        await self._play_here(plan, run, entrants)
+        else:
+            await self._play_here(run, entrants, plan.terms)
 
-    async def _play_by(self, players: RunPlayers, run: Plan) -> None:
-        ledger = UnratedLedger(self._store, run)
+    async def _play_by(self, players: RunPlayers, plan: Plan) -> None:
+        ledger = UnratedLedger(self._store, plan)
         with closing(ledger):
             await play_run(players, ledger)
 
-    async def _play_here(self, plan: PlannedTournament, run: Plan, entrants: Sequence[HostedEntrant]) -> None:
+    async def _play_here(self, plan: Plan, entrants: Sequence[HostedEntrant], terms: PlannedTerms) -> None:
         """Play the missing matches of a tournament in boxes on this machine."""
-        logs = run.log_folder(self._data).absolute()
+        logs = plan.log_folder(self._data).absolute()
         check_bubblewrap("a tournament of hosted bots")
         async with AsyncExitStack() as held:
-            building = built_plan(
-                run, entrants, logs / "programs", self._make_reader(), plan.terms.memory_mib, plan.terms.jobs
-            )
+            building = built_plan(plan, entrants, logs / "programs", self._make_reader(), terms.memory_mib, terms.jobs)
             built = await held.enter_async_context(_in_thread(building))
-            pool: WorkerPool = await held.enter_async_context(_in_thread(process_pool(plan.terms.jobs)))
+            pool: WorkerPool = await held.enter_async_context(_in_thread(process_pool(terms.jobs)))
             await self._play_by(PoolPlayers(_make_job(built, logs), pool), built)
 
     def _make_reader(self) -> Callable[[str], Any]:
@@ -200,13 +198,13 @@ class PlannedTournaments:
         return read
 
 
-def _is_for_runners(terms: PlannedTerms, matches: HostedMatches, run: Plan) -> bool:
+def _is_for_runners(terms: PlannedTerms, matches: HostedMatches, plan: Plan) -> bool:
     """Return whether runners play a tournament. If its terms do not say, they do if they have slots for a match and can
     run all of its bots.
     """
     if terms.on_runners is not None:
         return terms.on_runners
-    return matches.can_play(run.rules.seats) and all(one.reference for one in run.contestants)
+    return matches.can_play(plan.rules.seats) and all(one.reference for one in plan.contestants)
 
 
 def make_terms(plan: PlannedTournament, entrant_list: EntrantList) -> RunTerms:

@@ -1,6 +1,6 @@
 """Has the runners of an arena play the matches of hosted bots, each as a whole on one runner (see arena/hosting/fleet).
 
-Whoever plays a match makes its plan of the same order, so it has the same dice everywhere.
+A match has the same dice on each machine, because they follow from its order.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from arena.host.client_registry import ClientRegistry
 from arena.hosting import fleet
 from arena.hosting.limits import HostingLimits
-from arena.hosting.match_slots import StartMatch, StopMatch
+from arena.hosting.match_slots import AssignMatch, StopMatch
 from arena.operator.hosted_matches import PlayMatch, StopPlaying
 from arena.operator.hosting import (
     ChangeHosting,
@@ -131,6 +131,8 @@ class Hosting:
                     slots=state.slots,
                     bots=sorted(one.key for one in found.hosted if self._fleet.runner_of(one.key) == runner),
                     checks=sorted(set(state.checks.values())),
+                    matches=self._fleet.matches_on(runner),
+                    match_slots=self._fleet.match_slots_on(runner),
                     load=state.load,
                 )
                 for runner, state in self._states.items()
@@ -296,7 +298,7 @@ class Hosting:
                 self._send(effect.runner, FinishMatches(bot=effect.bot))
             elif isinstance(effect, fleet.StartBot):
                 self._start_bot(effect)
-            elif isinstance(effect, StartMatch):
+            elif isinstance(effect, AssignMatch):
                 self._send(effect.runner, PlayMatch(order=self.matches.order_of(effect.match)))
             elif isinstance(effect, StopMatch):
                 self._send(effect.runner, StopPlaying(match=effect.match))
