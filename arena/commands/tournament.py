@@ -157,8 +157,9 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
                 plan = held.enter_context(_built(setup, setup.hosted, store, plan, source))
         players: WorkerPlayers | RemotePlayers | RemoteRunnerPlayers
         if setup.server is not None and setup.hosted is not None:
+            logs = plan.log_folder(options.data)
             players = RemoteRunnerPlayers(
-                setup.server, plan, setup.hosted.entrants, options.connect_timeout, setup.jobs, value
+                setup.server, plan, setup.hosted.entrants, logs, options.connect_timeout, setup.jobs, value
             )
         elif setup.server is not None:
             players = RemotePlayers(setup.server, plan, options.connect_timeout, setup.jobs, value)

@@ -163,7 +163,7 @@ class PlannedTournaments:
         run = terms.plan(tournament, started.seed, *await self._store.read(tournament_randomness, tournament))
         if (matches := self._matches) is not None and _is_for_runners(plan.terms, matches, run):
             log.info("runners play the tournament %s", plan.title)
-            await self._play_by(RunnerPlayers(run, entrants, matches.play), run)
+            await self._play_by(RunnerPlayers(run, entrants, run.log_folder(self._data), matches.play), run)
         else:
             await self._play_here(run, entrants, plan.terms)
 

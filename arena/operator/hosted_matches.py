@@ -10,6 +10,7 @@ from arena.operator.changes import Sha256Hex
 from arena.operator.requests import Request
 from protocol.bot_launch import BotSpec
 from protocol.messages import Clock
+from protocol.names import MATCH_ID_PATTERN
 
 MAX_SEATS = 64
 """Maximum number of seats of a match."""
@@ -31,7 +32,7 @@ class HostedSeat(Struct, frozen=True, kw_only=True):
 class MatchOrder(Struct, frozen=True, kw_only=True):
     """A match of a tournament, with all that its dice and its record follow from (see `Plan`)."""
 
-    match: Annotated[str, Meta(min_length=1, max_length=80)]
+    match: Annotated[str, Meta(pattern=MATCH_ID_PATTERN)]
     tournament: Annotated[str, Meta(min_length=1, max_length=40)]
     seed: str
     stem: str | None = None

@@ -25,6 +25,9 @@ from arena.runs.sandbox import BotEnvironment
 from protocol.display import short_repr
 from protocol.errors import UsageFault
 
+MAX_OUTPUT_BYTES = 16 * 1024
+"""Maximum bytes of the output of a bot that failed which its match's report has: the end."""
+
 
 async def play_order(order: MatchOrder, versions: VersionCache, boxes: Boxes, places: Sequence[int]) -> bytes:
     """Play a match from its beginning, and return its packed report. Each seat's program runs as the user at its place.
@@ -54,9 +57,17 @@ async def play_order(order: MatchOrder, versions: VersionCache, boxes: Boxes, pl
             played = await host.play(pairing)
         finally:
             await host.close()
-    if isinstance(played, Aborted):
-        raise played.fault
-    return pack_report(played)
+        if isinstance(played, Aborted):
+            raise played.fault
+        failed = [order.seats[number].bot for number in played.failures]
+        return pack_report(played._replace(output=tuple((bot, _read_end(folder / f"{bot}.log")) for bot in failed)))
+
+
+def _read_end(log: Path) -> bytes:
+    try:
+        return log.read_bytes()[-MAX_OUTPUT_BYTES:]
+    except OSError:
+        return b""
 
 
 async def _make_contestant(

@@ -5,9 +5,11 @@ A match has the same dice on each machine, because they follow from its order.
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -15,10 +17,11 @@ from arena.operator.hosted_matches import HostedSeat, MatchOrder
 from arena.ratings.tournament_pairing import Pairing
 from arena.runs.connected import ConcurrentPlayers
 from arena.runs.contestants import Contestant
-from arena.runs.job import MatchReport
+from arena.runs.job import MatchReport, append_to_log
 from arena.runs.plan import Plan
 from arena.runs.play_request import PlayReply
 from arena.store.entrants import HostedEntrant
+from protocol.display import short_repr
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load_game
 from protocol.names import fold_name
@@ -28,7 +31,8 @@ MAX_PENDING_MATCHES = 64
 
 
 class RunnerPlayers(ConcurrentPlayers):
-    """Plays the matches of a plan by runners. `entrants` are its hosted bots; the others are built-in bots.
+    """Plays the matches of a plan by runners. `entrants` are its hosted bots; the others are built-in bots. `logs` is
+    the folder for what programs wrote in matches in which they failed.
 
     `play_order` has a runner play a match, and returns its packed report; it raises `Fault` if the match can't be
     played. The constructor raises `UsageFault` if there is another kind of bot in the plan.
@@ -38,17 +42,29 @@ class RunnerPlayers(ConcurrentPlayers):
         self,
         plan: Plan,
         entrants: Sequence[HostedEntrant],
+        logs: Path,
         play_order: Callable[[MatchOrder], Awaitable[bytes]],
         concurrency: int = MAX_PENDING_MATCHES,
     ) -> None:
         super().__init__(concurrency)
         self._plan = plan
         self._seats = make_seats(plan, entrants)
+        self._logs = logs
         self._play_order = play_order
 
     async def play_match(self, pairing: Pairing) -> MatchReport:
         order = make_order(self._plan, pairing, self._seats)
-        return unpack_report(await self._play_order(order), order.match)
+        report = unpack_report(await self._play_order(order), order.match)
+        for bot, output in report.output:
+            if bot in pairing.seats:
+                await asyncio.to_thread(append_to_log, self._logs, bot, output)
+        return report
+
+
+class _PackedReply(PlayReply, frozen=True, kw_only=True):
+    """A report of a match, with the end of the output of each bot that failed, by its name."""
+
+    output: dict[str, bytes] = msgspec.field(default_factory=dict)
 
 
 def make_seats(plan: Plan, entrants: Sequence[HostedEntrant]) -> dict[str, HostedSeat]:
@@ -89,7 +105,7 @@ def make_order(plan: Plan, pairing: Pairing, seats: Mapping[str, HostedSeat]) ->
 def plan_of_order(order: MatchOrder) -> tuple[Plan, Pairing]:
     """Return a plan with the bots of an order, which have no commands yet, and the pairing of its match.
 
-    Raise `BotFault` or `UsageFault` if the game is unknown here, or its config is wrong.
+    Raise `BotFault` or `UsageFault` if the game is unknown here, or its config or the id of the match is wrong.
     """
     plan = Plan(
         id=order.tournament,
@@ -104,21 +120,26 @@ def plan_of_order(order: MatchOrder) -> tuple[Plan, Pairing]:
         prefix=order.prefix,
         rated=False,
     )
-    return plan, Pairing(order.place, 0, tuple(seat.bot for seat in order.seats), order.start)
+    pairing = Pairing(order.place, 0, tuple(seat.bot for seat in order.seats), order.start)
+    header, _ = plan.header_of(pairing, "", lambda bot: "")
+    if header.match != order.match:
+        raise UsageFault(f"the match of an order is {order.match}: its plan calls it {short_repr(header.match)}")
+    return plan, pairing
 
 
 def pack_report(report: MatchReport) -> bytes:
-    """Pack the report of a match, without its luck and the output of bots."""
-    reply = msgspec.structs.replace(PlayReply.from_closed(report.closed), failures={**report.failures})
+    """Pack the report of a match, without its luck."""
+    reply = _PackedReply.from_closed(report.closed)
+    reply = msgspec.structs.replace(reply, failures={**report.failures}, output=dict(report.output))
     return gzip.compress(msgspec.json.encode(reply), mtime=0)
 
 
 def unpack_report(packed: bytes, match: str) -> MatchReport:
     """Return the report of a match. Raise `ArenaFault` if it is not readable, or is that of another match."""
     try:
-        closed = msgspec.json.decode(gzip.decompress(packed), type=PlayReply).to_closed()
+        reply = msgspec.json.decode(gzip.decompress(packed), type=_PackedReply)
     except (OSError, EOFError, zlib.error, msgspec.MsgspecError) as exc:
         raise ArenaFault(f"a runner sent an unreadable report of the match {match}: {exc}") from exc
-    if closed.result.match != match:
-        raise ArenaFault(f"a runner sent the report of {closed.result.match} for the match {match}")
-    return MatchReport(closed, failures=closed.failures)
+    if reply.result.match != match:
+        raise ArenaFault(f"a runner sent the report of {reply.result.match} for the match {match}")
+    return MatchReport(reply.to_closed(), failures=reply.failures, output=tuple(reply.output.items()))

@@ -78,8 +78,9 @@ class RemotePlayers(ConnectedPlayers):
 class RemoteRunnerPlayers(RunnerPlayers):
     """Plays the matches of a run of hosted bots by the runners of a running server, which may restart meanwhile.
 
-    The server must be back within `wait_s` seconds, and a runner that has enough slots. Luck is measured as by
-    `RemotePlayers`. The constructor raises `UsageFault` if runners can't run one of the bots.
+    The server must be back within `wait_s` seconds, and a runner that has enough slots. `logs` is as in
+    `RunnerPlayers`; luck is measured as by `RemotePlayers`. The constructor raises `UsageFault` if runners can't run
+    one of the bots.
     """
 
     def __init__(
@@ -87,11 +88,12 @@ class RemoteRunnerPlayers(RunnerPlayers):
         server: Server,
         plan: Plan,
         entrants: Sequence[HostedEntrant],
+        logs: Path,
         wait_s: float,
         concurrency: int,
         value: str | None,
     ) -> None:
-        super().__init__(plan, entrants, self._ask, concurrency)
+        super().__init__(plan, entrants, logs, self._ask, concurrency)
         self._wait_s = wait_s
         self._value = value
         self._links = _ServerLinks(server, wait_s, concurrency)

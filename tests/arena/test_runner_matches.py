@@ -7,17 +7,24 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
+from msgspec.structs import replace
 
-from arena.operator.hosted_matches import MAX_REPORT_BYTES, MatchOrder, PlayMatch, ReportMatch, StopPlaying
+from arena.operator.hosted_matches import MAX_REPORT_BYTES, HostedSeat, MatchOrder, PlayMatch, ReportMatch, StopPlaying
 from arena.operator.hosting import Joined
-from arena.runner import runner
+from arena.ratings.tournament_pairing import Pairing
+from arena.runner import runner, tournament_match
 from arena.runner.box import Boxes
 from arena.runner.runner import RunnerSession
-from arena.runner.version_cache import DiskFull
-from hosted_orders import ORDER
-from protocol.errors import ArenaFault
+from arena.runner.version_cache import DiskFull, VersionCache
+from arena.runs.contestants import Contestant
+from arena.runs.hosted_players import unpack_report
+from arena.runs.job import MatchJob, MatchReport
+from hosted_orders import ORDER, played_at_once
+from protocol.bot_launch import BotSpec
+from protocol.errors import ArenaFault, UsageFault
 from timeouts import WITHIN
 
 
@@ -89,6 +96,41 @@ async def test_a_match_is_reported_however_it_ends_and_its_users_are_free_again(
         assert report.fault.startswith(told.pop("fault", ""))
         assert report == ReportMatch(runner=3, match="t1-00000", fault=report.fault, **told)
         assert session._free_places.qsize() == 3
+
+
+class Host:
+    """A host of which the first bot fails, in place of `TournamentHost`."""
+
+    def __init__(self, job: MatchJob, folder: Path) -> None:
+        self.job = job
+        (folder / "ann.log").write_text("KeyError: 3\n")
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def play(self, pairing: Pairing) -> MatchReport:
+        commands = [contestant.command for contestant in self.job.plan.contestants]
+        assert [command[-1] for command in commands] == ["echo", "random"]
+        closed = replace(unpack_report(played_at_once(ORDER), ORDER.match).closed, failures={})
+        return MatchReport(closed, failures={0: "it crashed"})
+
+
+async def test_the_report_of_a_match_has_what_a_program_wrote_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tournament_match, "TournamentHost", Host)
+    monkeypatch.setattr(
+        tournament_match, "build_contestant", AsyncMock(return_value=Contestant("ann", ("echo",), reference=True))
+    )
+    versions, boxes = VersionCache(tmp_path, Boxes(memory_mib=64), AsyncMock()), Boxes(memory_mib=64)
+    random = HostedSeat(bot="random", specified=BotSpec(name="random", bot="random", seed=""))
+    order = replace(ORDER, seats=[ORDER.seats[0], random])
+    report = unpack_report(await tournament_match.play_order(order, versions, boxes, [0, 1]), order.match)
+    assert (report.failures, report.output) == ({0: "it crashed"}, (("ann", b"KeyError: 3\n"),))
+    unknown = replace(random, specified=BotSpec(name="random", bot="/bin/sh", seed=""))
+    with pytest.raises(UsageFault, match="the runner has no bot 'random'"):
+        await tournament_match.play_order(replace(order, seats=[ORDER.seats[0], unknown]), versions, boxes, [0, 1])
 
 
 async def test_a_match_that_is_stopped_is_not_reported(tmp_path: Path, playing: Playing) -> None:

@@ -11,11 +11,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from arena.operations.planned_tournaments import PlannedTournaments, _is_for_runners
 from arena.operator.hosted_matches import MatchOrder, PlayMatch, ReportMatch
 from arena.runs.contestants import Contestant, parse_contestants
-from arena.runs.hosted_players import make_order, make_seats, plan_of_order, unpack_report
+from arena.runs.hosted_players import RunnerPlayers, make_order, make_seats, pack_report, plan_of_order, unpack_report
 from arena.store import planned
 from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import change_hosting
@@ -133,10 +134,25 @@ def test_a_match_has_the_same_header_and_dice_and_its_bots_the_same_seeds_wherev
 def test_a_bot_that_runners_do_not_have_is_refused_and_so_is_the_report_of_another_match() -> None:
     with pytest.raises(UsageFault, match="mine: runners play hosted bots and built-in ones"):
         make_seats(plan(contestants=(RANDOM, Contestant("mine", ("./mine",)))), ENTRANTS)
+    with pytest.raises(UsageFault, match="the match of an order is t2-00000: its plan calls it 't1-00000'"):
+        plan_of_order(replace(ORDER, match="t2-00000"))
     with pytest.raises(ArenaFault, match="the report of t1-00000 for the match t1-00001"):
         unpack_report(played_at_once(ORDER), "t1-00001")
     with pytest.raises(ArenaFault, match="unreadable report"):
         unpack_report(b"odd", "t1-00000")
+
+
+def test_what_a_program_wrote_that_failed_is_in_the_log_of_its_tournament(tmp_path: Path) -> None:
+    async def play(order: MatchOrder) -> bytes:
+        report = unpack_report(played_at_once(order), order.match)
+        output = (("a", b"KeyError: 3\n"), ("../a", b"odd"))
+        return pack_report(report._replace(failures={0: "it crashed"}, output=output))
+
+    here = plan(contestants=tuple(Contestant(bot, (), reference=True) for bot in "ab"), rated=False)
+    players = RunnerPlayers(here, ENTRANTS, tmp_path / "logs", play)
+    report = asyncio.run(players.play_match(here.schedule([])[0]))
+    assert report.failures == {0: "it crashed"}
+    assert [(file.name, file.read_text()) for file in tmp_path.rglob("*.log")] == [("a.log", "KeyError: 3\n")]
 
 
 async def test_a_command_has_the_runners_of_a_server_play_and_resumes(tmp_path: Path, store: AsyncStore) -> None:
