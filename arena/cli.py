@@ -185,6 +185,9 @@ def tournament(
     late: Annotated[
         bool, typer.Option("--late", help="With --as-of: let bots enter that were handed in later, marked as late.")
     ] = False,
+    on_runners: Annotated[
+        bool, typer.Option("--on-runners", help="With --hosted: play on the runners of --server, not on this machine.")
+    ] = False,
     server: Annotated[
         str | None, typer.Option(metavar="URL|FOLDER", help="Play among the bots connected to this running server.")
     ] = None,
@@ -202,8 +205,8 @@ def tournament(
 
     for name in ("words", "entrants", "as_of", "hosted_bots", "late"):
         del given[name]
-    if not hosted and (as_of is not None or hosted_bots or late):
-        raise UsageFault("--as-of, --bot and --late are for hosted bots: add --hosted")
+    if not hosted and (as_of is not None or hosted_bots or late or on_runners):
+        raise UsageFault("--as-of, --bot, --late and --on-runners are for hosted bots: add --hosted")
     given["hosted"] = HostedOptions(as_of=as_of, bots=hosted_bots or (), late=late) if hosted else None
     if not bots and entrants is None and not hosted:
         raise UsageFault("who plays? Name the bots, or a file of them with --entrants")

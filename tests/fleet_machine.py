@@ -30,6 +30,7 @@ from arena.hosting.fleet import (
     UncheckedVersion,
     VersionChecked,
 )
+from arena.hosting.match_slots import AssignMatch, MatchFailed, MatchPlayed, MatchWaits, MatchWithdrawn, StopMatch
 
 BOTS = ("ann", "bob", "cid", "dan", "eve")
 BOT = st.sampled_from(BOTS)
@@ -62,6 +63,10 @@ class FleetMachine(RuleBasedStateMachine):
         """The versions that began matches under way, as far as the fleet can know."""
         self.unchecked: dict[int, str] = {}
         self.lost: dict[int, int] = {}
+        self.matches: dict[str, int] = {}
+        """The seats of the matches of tournaments that are to be played."""
+        self.played: dict[str, int] = {}
+        """The runner of each match that is played."""
         self.count = 0
 
     def feed(self, event: Event) -> None:
@@ -88,6 +93,12 @@ class FleetMachine(RuleBasedStateMachine):
                 assert bot not in [other for _, other in self.checks.values()], "one check of a bot at a time"
                 self.check_takes_more(runner)
                 self.checks[version] = runner, bot
+            case AssignMatch(runner, match):
+                assert match not in self.played, "no match is on two runners"
+                self.check_takes_more(runner)
+                self.played[match] = runner
+            case StopMatch(runner, match):
+                assert self.played.pop(match) == runner
             case GiveUpCheck(version):
                 assert self.lost.pop(version) >= MAX_LOST_RUNNERS
                 del self.unchecked[version]
@@ -184,6 +195,24 @@ class FleetMachine(RuleBasedStateMachine):
         for version in self.nth(self.checks, at):
             self.end_check(version, runner_failed=fails)
 
+    @rule(seats=st.integers(2, 3))
+    def a_match_is_to_be_played(self, seats: int) -> None:
+        if len(self.matches) < 4:
+            self.count += 1
+            self.matches[f"match-{self.count}"] = seats
+            self.feed(MatchWaits(f"match-{self.count}", seats))
+
+    @rule(at=RUNNER, fails=st.booleans())
+    def a_played_match_ends(self, at: int, fails: bool) -> None:
+        for match in sorted(self.played)[at - 1 : at]:
+            self.end_match(match, runner_failed=fails)
+
+    @rule(at=RUNNER)
+    def a_match_is_withdrawn(self, at: int) -> None:
+        for match in sorted(self.matches)[at - 1 : at]:
+            del self.matches[match]
+            self.feed(MatchWithdrawn(match))
+
     @rule(seconds=st.sampled_from((1.0, SNAPSHOT_INTERVAL_S, MIN_TURN_S, RUNNER_REST_S, MAX_RESTART_DELAY_S)))
     def time_passes(self, seconds: float) -> None:
         self.now += seconds
@@ -194,9 +223,11 @@ class FleetMachine(RuleBasedStateMachine):
         for runner, slots in self.slots.items():
             checks = sum(where == runner for where, _ in self.checks.values())
             bots = len(self.running_on(runner))
-            assert bots <= slots
-            assert bots + max(0, checks - 1) <= slots
+            matches = sum(self.matches[match] for match, where in self.played.items() if where == runner)
+            assert matches == self.fleet.match_slots_on(runner)
+            assert bots + matches + max(0, checks - 1) <= slots
         assert {where for where, _ in [*self.runs.values(), *self.checks.values()]} <= self.slots.keys()
+        assert set(self.played.values()) <= self.slots.keys()
         assert {bot: self.fleet.runner_of(bot) for bot in self.runs} == {bot: at for bot, (at, _) in self.runs.items()}
 
     def teardown(self) -> None:
@@ -206,6 +237,7 @@ class FleetMachine(RuleBasedStateMachine):
         self.count += 1
         self.slots = {self.count: 1}
         self.feed(RunnerJoined(self.count, 1))
+        assert not self.played, "one slot is too few for a match"
         seen: set[str] = set()
         until = self.now + PATIENCE_S
         while self.now < until:
@@ -218,6 +250,39 @@ class FleetMachine(RuleBasedStateMachine):
             self.time_passes(SNAPSHOT_INTERVAL_S)
         assert seen >= self.active.keys() - self.paused
         assert not self.unchecked
+        self.everything_goes_on_beside_matches()
+
+    def everything_goes_on_beside_matches(self) -> None:
+        """On four slots, all bots have their turns beside a tournament whose matches never end to come, and it goes on
+        beside them.
+        """
+        self.count += 1
+        self.slots[self.count] = 4
+        self.feed(RunnerJoined(self.count, 4))
+        seen, count = set[str](), 0
+        until = self.now + PATIENCE_S
+        while self.now < until:
+            while len(self.matches) < 4:
+                self.a_match_is_to_be_played(2)
+            seen |= self.runs.keys()
+            count += len(self.played)
+            for bot in list(self.finishing):
+                self.end(bot)
+            for match in list(self.played):
+                self.end_match(match)
+            self.began.clear()
+            self.time_passes(SNAPSHOT_INTERVAL_S)
+        assert seen >= self.active.keys() - self.paused
+        assert count
+
+    def end_match(self, match: str, *, runner_failed: bool = False) -> None:
+        runner = self.played[match]
+        if runner_failed:
+            self.resting[runner] = self.now + RUNNER_REST_S
+            self.feed(MatchFailed(runner, match))
+            return
+        del self.played[match], self.matches[match]
+        self.feed(MatchPlayed(runner, match))
 
     def end(self, bot: str, *, runner_failed: bool = False) -> None:
         runner = self.runs[bot][0]

@@ -35,7 +35,11 @@ def plan_add(
     rounds: Annotated[int, typer.Option(help="Rounds; in each, all meet once (swiss: one match each).")] = 1,
     paired: Annotated[bool, typer.Option("--paired", help="Play every start twice, with the seats swapped.")] = False,
     clock: Annotated[str, typer.Option("--clock", help="Seconds of a match + increment of a move.")] = "10+0.1",
-    jobs: Annotated[int, typer.Option(help="Matches at a time.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Matches at a time on the server's machine.")] = 1,
+    on_runners: Annotated[
+        bool | None,
+        typer.Option("--on-runners/--on-server", help="Who plays: runners, or the server [runners if there are any]."),
+    ] = None,
     db: Database = None,
     data: Data = None,
 ) -> None:
@@ -65,6 +69,7 @@ def plan_add(
         late=late,
         opponents=opponents or (),
         jobs=jobs,
+        on_runners=on_runners,
     )
     add(options, where)
 

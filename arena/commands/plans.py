@@ -41,6 +41,7 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     late: bool
     opponents: Sequence[str]
     jobs: int
+    on_runners: bool | None
 
 
 def add(options: PlanOptions, where: str) -> None:
@@ -68,6 +69,7 @@ def add(options: PlanOptions, where: str) -> None:
         late=options.late,
         opponents=list(options.opponents),
         jobs=options.jobs,
+        on_runners=options.on_runners,
     )
     check_terms(terms)
     with closing(Store.open(where, create=False, checkpoint=False)) as store:

@@ -451,7 +451,9 @@ async def _run_maintenance(
         if hosts_bots(settings):
             from arena.operations.planned_tournaments import PlannedTournaments  # most servers don't need it
 
-            await stack.enter_async_context(background_task(PlannedTournaments(arena.store, Path(settings.data)).run()))
+            matches = None if arena.hosting is None else arena.hosting().matches
+            plans = PlannedTournaments(arena.store, Path(settings.data), matches)
+            await stack.enter_async_context(background_task(plans.run()))
         yield
 
 

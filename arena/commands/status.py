@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -147,14 +147,20 @@ def _runners(runners: Sequence[RunnerStatus], now: datetime, width: int) -> list
             runner.runner,
             runner.host or "-",
             _format_age(now, runner.since),
-            f"{len(runner.bots)} of {runner.slots}",
+            f"{len(runner.bots) + runner.match_slots} of {runner.slots}",
             "-" if runner.load is None else f"{runner.load:.2f}",
-            ", ".join([*runner.bots, *(f"checks {bot}" for bot in runner.checks)]) or "-",
+            ", ".join(_describe_work(runner)) or "-",
         )
         for runner in runners
     ]
     headers = ("runner", "machine", "online", "slots", "load", "runs")
     return format_table(headers, rows, wrapped_column=5, left_columns=(1,), width=width).split("\n")
+
+
+def _describe_work(runner: RunnerStatus) -> Iterator[str]:
+    yield from runner.bots
+    yield from (f"checks {bot}" for bot in runner.checks)
+    yield from (f"plays {match}" for match in runner.matches)
 
 
 def _failed_checks(failed: Sequence[FailedVersion], now: datetime, width: int) -> list[str]:

@@ -26,7 +26,7 @@ from arena.commands.tournament_report import Report
 from arena.runner.entrants import built_plan
 from arena.runs.job import MatchJob, MatchReport
 from arena.runs.plan import Plan
-from arena.runs.remote import RemotePlayers
+from arena.runs.remote import RemotePlayers, RemoteRunnerPlayers
 from arena.runs.result_writer import Goal, RatedLedger, load_pending_reports, luck_by_match
 from arena.runs.run import Progress
 from arena.runs.sandbox import BotEnvironment
@@ -103,7 +103,7 @@ class TournamentRun(NamedTuple):
     """The run of a tournament: its plan, who plays it, its store, and the console."""
 
     plan: Plan
-    players: WorkerPlayers | RemotePlayers
+    players: WorkerPlayers | RemotePlayers | RemoteRunnerPlayers
     store: Store
     console: Console
 
@@ -146,14 +146,22 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
         workers = held.enter_context(pool)
         store = held.enter_context(open_data_dir(options.data, options.db))
         store_game(store, options.game)
-        if setup.server is None:
+        if setup.server is None or setup.hosted is not None:
             store.read(check_rules, [options.game])
         tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.randomness_key)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))
         if setup.hosted is not None:
-            plan = held.enter_context(_built(setup, setup.hosted, store, plan))
-        players: WorkerPlayers | RemotePlayers
-        if setup.server is not None:
+            source = HostedSource(server_of(options), options.data, options.db)
+            source.freeze(store, plan.id, setup.hosted.entrants)
+            if setup.server is None:
+                plan = held.enter_context(_built(setup, setup.hosted, store, plan, source))
+        players: WorkerPlayers | RemotePlayers | RemoteRunnerPlayers
+        if setup.server is not None and setup.hosted is not None:
+            logs = plan.log_folder(options.data)
+            players = RemoteRunnerPlayers(
+                setup.server, plan, setup.hosted.entrants, logs, options.connect_timeout, setup.jobs, value
+            )
+        elif setup.server is not None:
             players = RemotePlayers(setup.server, plan, options.connect_timeout, setup.jobs, value)
         else:
             job = MatchJob(
@@ -172,11 +180,11 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
 
 
 @contextmanager
-def _built(setup: TournamentSetup, entrant_list: EntrantList, store: Store, plan: Plan) -> Iterator[Plan]:
-    """Freeze the versions of hosted bots, and yield the plan with the commands of their programs."""
+def _built(
+    setup: TournamentSetup, entrant_list: EntrantList, store: Store, plan: Plan, source: HostedSource
+) -> Iterator[Plan]:
+    """Yield the plan with the commands of the programs of hosted bots, which are built here."""
     options = setup.options
-    source = HostedSource(server_of(options), options.data, options.db)
-    source.freeze(store, plan.id, entrant_list.entrants)
     folder = plan.log_folder(options.data).absolute() / "programs"
     with built_plan(
         plan, entrant_list.entrants, folder, partial(source.read, store), options.memory, setup.jobs

@@ -17,6 +17,7 @@ from arena.processes.bot_commands import BOT_SETTINGS, check_names
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.entrants import hosted_arguments, hosted_contestant
 from arena.runs.contestants import Contestant, parse_contestants
+from arena.runs.hosted_players import MAX_PENDING_MATCHES
 from arena.runs.in_process import check_bots
 from arena.runs.job import CONNECT_TIMEOUT_S
 from arena.runs.plan import RunTerms
@@ -87,6 +88,8 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     """True if bots rank by raw results. The same tournament may be shown with and without this option."""
     hosted: HostedOptions | None = None
     """The options about hosted bots, which then enter beside `bots`."""
+    on_runners: bool = False
+    """True if the runners of the server play, rather than this machine."""
 
 
 class TournamentSetup(RunTerms, frozen=True, kw_only=True):
@@ -152,7 +155,7 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
         failing=check_bots(bots, rules, strict=strict),
         jobs=_choose_jobs(options),
         environment=_make_environment(options),
-        server=None if hosted else server_of(options),
+        server=None if hosted and not options.on_runners else server_of(options),
         hosted=hosted,
     )
 
@@ -179,7 +182,9 @@ def _choose_jobs(options: TournamentOptions) -> int:
     By default it is one fewer than the cores. If the bots are connected to a server, workers only wait: then it is the
     number of matches that can run at a time, up to a limit.
     """
-    if options.server is not None:
+    if options.on_runners:
+        return options.jobs or MAX_PENDING_MATCHES
+    if options.server is not None and options.hosted is None:
         return options.jobs or default_concurrency(len(options.bots))
     return options.jobs or max(1, usable_cores() - 1)
 
@@ -236,12 +241,15 @@ def _hosted_contestants(
     for given, what in ((options.in_process, "--in-process"), (options.dask, "--dask")):
         if given:
             raise UsageFault(f"--hosted is for boxes on this machine: leave out {what}")
+    if options.on_runners and options.server is None:
+        raise UsageFault("--on-runners needs --server, the data folder or the URL of the arena with the runners")
     if options.server is None and is_held(options.data):
         raise UsageFault(
             f"{options.data} is in use: if an arena runs there, add --server {options.data}, and name another folder "
             "for the results with --data"
         )
-    check_bubblewrap("--hosted")
+    if not options.on_runners:
+        check_bubblewrap("--hosted")
     found = HostedSource(server_of(options), options.data, options.db).find(hosted, options.game)
     bots = (
         *parse_contestants(options.bots, settings, min_bots=0),

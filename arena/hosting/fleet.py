@@ -4,6 +4,10 @@ A runner has slots, and each bot that it runs takes one. If there are more bots 
 has to give its slot up, or whose version was replaced, finishes its matches under way first. A runner makes one check
 beside its bots, so that new versions are checked even when all slots are taken, and further checks in its free slots.
 
+A match of a tournament is played by one runner as a whole, and takes a slot for each seat. While bots wait for a slot,
+matches have half of all slots at most. If they have less, bots that have had their turn finish for them. They give way
+to a bot whose own match is under way: they are played again from the beginning.
+
 The caller says what time it is, and feeds a `Snapshot` every few seconds while there are runners: a bot that waits is
 looked at again then.
 """
@@ -16,6 +20,16 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from arena.hosting.match_slots import (
+    AssignMatch,
+    MatchFailed,
+    MatchPlayed,
+    MatchSlots,
+    MatchWaits,
+    MatchWithdrawn,
+    StopMatch,
+)
+
 FIRST_RESTART_DELAY_S, MAX_RESTART_DELAY_S = 2.0, 120.0
 """Delays before a bot that ended by itself is started again: the first, which doubles up to the maximum."""
 MIN_STEADY_RUN_S = 120.0
@@ -24,6 +38,8 @@ MIN_TURN_S = 60.0
 """Seconds for which a bot has its slot before it must give it up to a bot that waits. A match of most games fits."""
 RUNNER_REST_S = 60.0
 """Seconds for which a runner that failed, as its disk is full, is given nothing new."""
+MATCH_SLOTS_RATIO = 0.5
+"""The fraction of all slots that matches of tournaments have while bots wait for a slot."""
 MAX_LOST_RUNNERS = 2
 """Number of runners that may be lost during the check of a version, before the check counts as failed."""
 
@@ -100,7 +116,10 @@ class CheckFailed(Struct, frozen=True):
     version: int
 
 
-Event: TypeAlias = RunnerJoined | RunnerLeaving | RunnerLeft | Snapshot | BotEnded | VersionChecked | CheckFailed
+MatchEvent: TypeAlias = MatchWaits | MatchWithdrawn | MatchPlayed | MatchFailed
+Event: TypeAlias = (
+    RunnerJoined | RunnerLeaving | RunnerLeft | Snapshot | BotEnded | VersionChecked | CheckFailed | MatchEvent
+)
 
 
 class StartBot(Struct, frozen=True):
@@ -138,7 +157,7 @@ class GiveUpCheck(Struct, frozen=True):
     version: int
 
 
-Effect: TypeAlias = StartBot | FinishBot | StopBot | StartCheck | GiveUpCheck
+Effect: TypeAlias = StartBot | FinishBot | StopBot | StartCheck | GiveUpCheck | AssignMatch | StopMatch
 
 
 @dataclass
@@ -157,10 +176,6 @@ class _Runner:
     """The checks under way, by the id of the version."""
     is_leaving: bool = False
     rests_until: float = 0.0
-
-    @property
-    def free_slots(self) -> int:
-        return self.slots - len(self.bots) - max(0, len(self.checks) - 1)
 
     def takes_more(self, now: float) -> bool:
         return not self.is_leaving and self.rests_until <= now
@@ -206,6 +221,7 @@ class Fleet:
         """The time at which the latest check of a bot ended, while further versions of the bot wait."""
         self._lost_checks: dict[int, int] = {}
         """The number of runners that were lost while they checked a version."""
+        self._matches = MatchSlots()
 
     @property
     def has_runners(self) -> bool:
@@ -224,6 +240,22 @@ class Fleet:
     def is_checking(self, runner: int, version: int) -> bool:
         """Return whether a runner was told to check a version, and has not answered."""
         return runner in self._runners and version in self._runners[runner].checks
+
+    def is_playing_match(self, runner: int, match: str) -> bool:
+        """Return whether a runner was told to play a match of a tournament, and has not answered."""
+        return self._matches.is_played(runner, match)
+
+    def matches_on(self, runner: int) -> list[str]:
+        """Return the matches of tournaments that a runner plays, oldest first."""
+        return self._matches.matches_on([runner])
+
+    def match_slots_on(self, runner: int) -> int:
+        """Return the number of slots that matches of tournaments have on a runner."""
+        return self._matches.slots_on(runner)
+
+    def can_play(self, seats: int) -> bool:
+        """Return whether a runner has enough slots for a match of this many seats, free or not."""
+        return any(runner.slots >= seats and not runner.is_leaving for runner in self._runners.values())
 
     def receive(self, event: Event, now: float) -> list[Effect]:
         """Return what follows from an event, in order."""
@@ -252,6 +284,8 @@ class Fleet:
             effects.append(StopBot(left.runner, bot))
         for check in runner.checks.values():
             effects += self._return_lost_check(check)
+        for match in reversed(self._matches.matches_on([left.runner])):
+            effects.append(self._matches.put_back(match))
         return effects
 
     def _return_lost_check(self, check: _Check) -> list[Effect]:
@@ -330,6 +364,24 @@ class Fleet:
             self._unchecked[failed.version] = runner.checks.pop(failed.version)
         return []
 
+    def _on_match_waits(self, waits: MatchWaits, now: float) -> list[Effect]:
+        self._matches.add(waits)
+        return []
+
+    def _on_match_withdrawn(self, withdrawn: MatchWithdrawn, now: float) -> list[Effect]:
+        return [*self._matches.withdraw(withdrawn.match)]
+
+    def _on_match_played(self, played: MatchPlayed, now: float) -> list[Effect]:
+        if self.is_playing_match(played.runner, played.match):
+            self._matches.end(played.match)
+        return []
+
+    def _on_match_failed(self, failed: MatchFailed, now: float) -> list[Effect]:
+        if not self.is_playing_match(failed.runner, failed.match):
+            return []
+        self._runners[failed.runner].rests_until = now + RUNNER_REST_S
+        return [self._matches.put_back(failed.match)]
+
     def _finish(self, bots: Iterable[str]) -> Iterator[FinishBot]:
         for bot in bots:
             run = self._runs[bot]
@@ -338,8 +390,9 @@ class Fleet:
                 yield FinishBot(run.runner, bot)
 
     def _start_what_waits(self, now: float) -> list[Effect]:
-        """Start one check on each runner that makes none, bots in the free slots, and further checks in what is left.
-        Then let bots that have had their turn finish, for those that still wait.
+        """Start one check on each runner that makes none. Then start in the free slots bots with a match under way,
+        matches of tournaments, other bots, and further checks, in this order. Then let bots that have had their turn
+        finish, for those that still wait.
         """
         effects: list[Effect] = []
         for number, runner in self._runners.items():
@@ -347,18 +400,73 @@ class Fleet:
                 effects += self._start_check(number, now)
         waiting = [bot for bot in self._waiting if self._may_start(bot, now)]
         waiting.sort(key=lambda bot: (not self._is_playing(bot), self._waiting[bot]))
-        while waiting and (freest := self._find_freest(now)) is not None:
-            effects += self._start_bot(freest, waiting.pop(0), now)
-        while (freest := self._find_freest(now)) is not None and (more := self._start_check(freest, now)):
+        urgent = [bot for bot in waiting if self._is_playing(bot)]
+        others = waiting[len(urgent) :]
+        effects += self._start_bots(urgent, None, now)
+        while urgent and (stopped := self._stop_match(now)) is not None:
+            effects += [stopped, *self._start_bots(urgent, None, now)]
+        reserved = None
+        if not urgent:
+            reserved = self._start_matches(effects, now, has_waiting_bots=bool(others))
+            effects += self._start_bots(others, reserved, now)
+        while (freest := self._find_freest(now, reserved)) is not None and (more := self._start_check(freest, now)):
             effects += more
-        return [*effects, *self._end_turns(waiting, now)]
+        return [*effects, *self._end_turns([*urgent, *others], now)]
+
+    def _start_bots(self, waiting: list[str], reserved: int | None, now: float) -> Iterator[Effect]:
+        """Start the bots in free slots, but for those of the runner `reserved`, and remove them from `waiting`."""
+        while waiting and (freest := self._find_freest(now, reserved)) is not None:
+            yield from self._start_bot(freest, waiting.pop(0), now)
+
+    def _stop_match(self, now: float) -> StopMatch | None:
+        """Stop the match that began last on a runner that takes a bot; None if there is none."""
+        matches = self._matches.matches_on([number for number, one in self._runners.items() if one.takes_more(now)])
+        return self._matches.put_back(matches[-1]) if matches else None
+
+    def _start_matches(self, effects: list[Effect], now: float, *, has_waiting_bots: bool) -> int | None:
+        """Start matches of tournaments. If one may start and has no room, return the runner whose slots are reserved
+        for it, on which bots that have had their turn finish.
+        """
+        while (first := self._matches.first_waiting) is not None:
+            match, seats = first
+            is_within_share = self._matches.slots + seats <= max(int(MATCH_SLOTS_RATIO * self.slots), seats)
+            freest = self._find_freest(now, None)
+            if freest is not None and self._free_slots(freest) >= seats and (is_within_share or not has_waiting_bots):
+                effects.append(self._matches.start(freest, match))
+            else:
+                return self._make_room(effects, seats, now) if is_within_share else None
+        return None
+
+    def _make_room(self, effects: list[Effect], seats: int, now: float) -> int | None:
+        """Let bots finish on the runner that soonest has as many free slots, and return it; None without one."""
+        possible = [number for number, one in self._runners.items() if one.slots >= seats and one.takes_more(now)]
+        coming = {
+            number: self._free_slots(number) + sum(self._runs[bot].is_finishing for bot in self._runners[number].bots)
+            for number in possible
+        }
+        chosen = max(coming, key=coming.__getitem__, default=None)
+        if chosen is not None:
+            staying = [bot for bot in self._runners[chosen].bots if not self._runs[bot].is_finishing]
+            over = [bot for bot in staying if now - self._runs[bot].started >= MIN_TURN_S]
+            over.sort(key=lambda bot: (self._runs[bot].started, bot))
+            effects += self._finish(over[: max(0, seats - coming[chosen])])
+        return chosen
 
     def _may_start(self, bot: str, now: float) -> bool:
         return bot not in self._uncertain and (bot not in self._delays or self._delays[bot].until <= now)
 
-    def _find_freest(self, now: float) -> int | None:
-        """Return the runner with most free slots; None if no slot is free."""
-        free = {number: one.free_slots for number, one in self._runners.items() if one.takes_more(now)}
+    def _free_slots(self, number: int) -> int:
+        runner = self._runners[number]
+        extra_checks = max(0, len(runner.checks) - 1)
+        return runner.slots - len(runner.bots) - self._matches.slots_on(number) - extra_checks
+
+    def _find_freest(self, now: float, reserved: int | None) -> int | None:
+        """Return the runner with most free slots that is not `reserved`; None if no slot is free."""
+        free = {
+            number: self._free_slots(number)
+            for number, one in self._runners.items()
+            if one.takes_more(now) and number != reserved
+        }
         freest = max(free, key=free.__getitem__, default=None)
         return freest if freest is not None and free[freest] > 0 else None
 
@@ -416,5 +524,9 @@ _HANDLERS: Mapping[type[Event], Callable[[Fleet, Any, float], list[Effect]]] = {
     BotEnded: Fleet._on_ended,
     VersionChecked: Fleet._on_checked,
     CheckFailed: Fleet._on_check_failed,
+    MatchWaits: Fleet._on_match_waits,
+    MatchWithdrawn: Fleet._on_match_withdrawn,
+    MatchPlayed: Fleet._on_match_played,
+    MatchFailed: Fleet._on_match_failed,
 }
 """The method that handles each event."""

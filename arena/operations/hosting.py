@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from arena.hosting.limits import HostingLimits
 from arena.operator.entrants import FindEntrants, KeepEntrants
+from arena.operator.hosted_matches import HostedMatchReport, PlayHostedMatch, ReportMatch
 from arena.operator.hosting import (
     ChangeHosting,
     JoinFleet,
@@ -40,7 +41,8 @@ RUNNER_KEEPALIVE = Keepalive(ping_interval_s=2.0, pong_timeout_s=6.0)
 
 def make_hosting(arena: Arena, limits: HostingLimits) -> Callable[[], Hosting]:
     """Return a function that returns the hosting of an arena, which is made at its first call."""
-    return cache(lambda: Hosting(arena.store, arena.tickets, arena.host.clients, limits))
+    arena.hosting = cache(lambda: Hosting(arena.store, arena.tickets, arena.host.clients, limits))
+    return arena.hosting
 
 
 def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHandler]:
@@ -62,6 +64,14 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
 
     async def report_check(request: ReportCheck, tell: SendEvent) -> None:
         await hosts().on_checked(request)
+
+    async def report_match(request: ReportMatch, tell: SendEvent) -> None:
+        hosts().matches.on_report(request)
+
+    async def play_hosted_match(request: PlayHostedMatch, tell: SendEvent) -> HostedMatchReport:
+        matches = hosts().matches
+        await matches.wait_for_slots(len(request.order.seats), request.wait_s)
+        return HostedMatchReport(report=await matches.play(request.order))
 
     async def read_version(request: ReadVersion, tell: SendEvent) -> SubmissionPart:
         return SubmissionPart(
@@ -101,6 +111,8 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
     yield OperationHandler(ReportBotEnded, report_bot_ended)
     yield OperationHandler(ReportCheck, report_check)
     yield OperationHandler(ReportLoad, report_load)
+    yield OperationHandler(ReportMatch, report_match)
+    yield OperationHandler(PlayHostedMatch, play_hosted_match, cancel_on_disconnect=True)
     yield OperationHandler(ReadVersion, read_version)
     yield OperationHandler(UploadPart, upload_part)
     yield OperationHandler(Submit, submit)

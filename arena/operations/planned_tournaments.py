@@ -1,4 +1,4 @@
-"""Plays the planned tournaments of hosted bots, at their times, in boxes on this machine."""
+"""Plays the planned tournaments of hosted bots, at their times: by runners, or in boxes on this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,12 +21,14 @@ from arena.processes.bot_commands import check_names
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.entrants import built_plan, hosted_arguments, hosted_contestant
 from arena.runs.contestants import Contestant, parse_contestants
+from arena.runs.hosted_players import RunnerPlayers
 from arena.runs.job import MatchJob
 from arena.runs.plan import Plan, RunTerms
 from arena.runs.pool_players import PoolPlayers
-from arena.runs.run import play_run
+from arena.runs.run import RunPlayers, play_run
 from arena.runs.sandbox import BotEnvironment, check_bubblewrap
 from arena.runs.schedule_limits import MAX_ROUNDS, MAX_SERVER_MATCHES, TOURNAMENT_FORMATS, check_size
+from arena.server.hosted_matches import HostedMatches
 from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import read_content
 from arena.store.entrants import EntrantList, HostedEntrant, find_entrants, unchecked_rows
@@ -59,11 +61,12 @@ log = logging.getLogger("arena.tournaments")
 
 
 class PlannedTournaments:
-    """Plays planned tournaments. `data` is the data folder, for the logs of bots."""
+    """Plays planned tournaments. `data` is the data folder, for the logs of bots. `matches` are those of runners."""
 
-    def __init__(self, store: AsyncStore, data: Path) -> None:
+    def __init__(self, store: AsyncStore, data: Path, matches: HostedMatches | None = None) -> None:
         self._store = store
         self._data = data
+        self._matches = matches
         self._running: dict[int, asyncio.Task[None]] = {}
         self._failures: dict[int, int] = {}
         self._faults: dict[int, str] = {}
@@ -158,17 +161,26 @@ class PlannedTournaments:
         started = await self._store.read(read_started, tournament)
         terms, entrants = restore_terms(started)
         run = terms.plan(tournament, started.seed, *await self._store.read(tournament_randomness, tournament))
-        logs = run.log_folder(self._data).absolute()
+        if (matches := self._matches) is not None and _is_for_runners(plan.terms, matches, run):
+            log.info("runners play the tournament %s", plan.title)
+            await self._play_by(RunnerPlayers(run, entrants, run.log_folder(self._data), matches.play), run)
+        else:
+            await self._play_here(run, entrants, plan.terms)
+
+    async def _play_by(self, players: RunPlayers, plan: Plan) -> None:
+        ledger = UnratedLedger(self._store, plan)
+        with closing(ledger):
+            await play_run(players, ledger)
+
+    async def _play_here(self, plan: Plan, entrants: Sequence[HostedEntrant], terms: PlannedTerms) -> None:
+        """Play the missing matches of a tournament in boxes on this machine."""
+        logs = plan.log_folder(self._data).absolute()
         check_bubblewrap("a tournament of hosted bots")
         async with AsyncExitStack() as held:
-            building = built_plan(
-                run, entrants, logs / "programs", self._make_reader(), plan.terms.memory_mib, plan.terms.jobs
-            )
+            building = built_plan(plan, entrants, logs / "programs", self._make_reader(), terms.memory_mib, terms.jobs)
             built = await held.enter_async_context(_in_thread(building))
-            pool: WorkerPool = await held.enter_async_context(_in_thread(process_pool(plan.terms.jobs)))
-            ledger = UnratedLedger(self._store, built)
-            held.callback(ledger.close)
-            await play_run(PoolPlayers(_make_job(built, logs), pool), ledger)
+            pool: WorkerPool = await held.enter_async_context(_in_thread(process_pool(terms.jobs)))
+            await self._play_by(PoolPlayers(_make_job(built, logs), pool), built)
 
     def _make_reader(self) -> Callable[[str], Any]:
         """Return a function that reads a submission on another event loop than this one."""
@@ -184,6 +196,15 @@ class PlannedTournaments:
             return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(read_whole(digest), loop))
 
         return read
+
+
+def _is_for_runners(terms: PlannedTerms, matches: HostedMatches, plan: Plan) -> bool:
+    """Return whether runners play a tournament. If its terms do not say, they do if they have slots for a match and can
+    run all of its bots.
+    """
+    if terms.on_runners is not None:
+        return terms.on_runners
+    return matches.can_play(plan.rules.seats) and all(one.reference for one in plan.contestants)
 
 
 def make_terms(plan: PlannedTournament, entrant_list: EntrantList) -> RunTerms:

@@ -13,6 +13,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from arena.operator.changes import Sha256Hex
+from arena.operator.hosted_matches import PlayMatch, StopPlaying
 from arena.operator.requests import Request, RunnerRequest
 from protocol.match_logs import DEFAULT_STATE_BYTES
 
@@ -87,7 +88,7 @@ class CheckVersion(Struct, frozen=True, kw_only=True, tag="check_version"):
     """Maximum bytes of the files that the bot keeps between matches."""
 
 
-RunnerEvent: TypeAlias = Joined | RunBot | FinishMatches | EndBot | CheckVersion
+RunnerEvent: TypeAlias = Joined | RunBot | FinishMatches | EndBot | CheckVersion | PlayMatch | StopPlaying
 """The events that `JoinFleet` is answered by."""
 
 

@@ -72,8 +72,9 @@ class MatchStatus(Struct, frozen=True, kw_only=True):
 class RunnerStatus(Struct, frozen=True, kw_only=True):
     """A connected runner: its machine, since when it is connected, and the hosted bots that it runs, by folded name.
 
-    `checks` are the bots of which it checks a version. `load` is the number of processes that use a processor of its
-    machine or wait for one, a processor, over the last minute; None if the runner does not say.
+    `checks` are the bots of which it checks a version. `matches` are those of tournaments that it plays, which take
+    `match_slots`. `load` is the number of processes that use a processor of its machine or wait for one, a processor,
+    over the last minute; None if the runner does not say.
     """
 
     runner: int
@@ -82,6 +83,8 @@ class RunnerStatus(Struct, frozen=True, kw_only=True):
     slots: int
     bots: list[str]
     checks: list[str] = []
+    matches: list[str] = []
+    match_slots: int = 0
     load: float | None = None
 
 

@@ -15,12 +15,11 @@ from msgspec.structs import replace
 from arena.runner.box import Boxes
 from arena.runner.hosted_bot import MAX_LOG_BYTES, client_command
 from arena.runner.unpack import BuildFailed
-from arena.runner.version_cache import VersionCache
+from arena.runner.version_cache import VersionCache, VersionGone
 from arena.runs.contestants import Contestant
 from arena.runs.plan import Plan
 from arena.runs.sandbox_users import reserved_users
 from arena.store.entrants import HostedEntrant
-from protocol.display import list_first
 from protocol.errors import ArenaFault
 from protocol.names import fold_name
 
@@ -53,19 +52,11 @@ def built_plan(
     Their programs are in `folder`, which is removed at the end. `read(digest)` fetches a submission. At most `copies`
     processes of a bot run at a time, each with `memory_mib`. Raise `ArenaFault` if a program is gone or can't be built.
     """
-
-    async def read_kept(digest: str) -> bytes:
-        content = await read(digest)
-        if not content:
-            names = [f"{entrant.bot}, version {entrant.number}" for entrant in entrants if entrant.digest == digest]
-            raise ArenaFault(f"{list_first(names)}: its program is gone, as the bot was deleted")
-        return content
-
     with ExitStack() as held:
         users = held.enter_context(reserved_users(len(entrants))) if os.geteuid() == 0 else ()
         boxes = Boxes(memory_mib=memory_mib, users=users, copies=copies)
         held.callback(shutil.rmtree, folder, ignore_errors=True)
-        versions = VersionCache(folder, boxes, read_kept)
+        versions = VersionCache(folder, boxes, read)
         for entrant in entrants:
             held.enter_context(versions.using(entrant.digest))
         found = asyncio.run(_build(plan, entrants, versions, boxes))
@@ -75,15 +66,25 @@ def built_plan(
 async def _build(
     plan: Plan, entrants: Sequence[HostedEntrant], versions: VersionCache, boxes: Boxes
 ) -> dict[str, Contestant]:
-    built = {}
-    for place, entrant in enumerate(entrants):
-        try:
-            program = await versions.get(entrant.digest, place)
-        except BuildFailed as fault:
-            raise ArenaFault(f"{entrant.bot}, version {entrant.number}, can't be built here: {fault}") from fault
-        command = boxes.program_command(
-            program.folder, program.manifest.command, place, seed=plan.bot_seed(entrant.bot)
-        )
-        client = client_command(command, "--version", f"v{entrant.number}")
-        built[fold_name(entrant.bot)] = Contestant(entrant.bot, client, reference=True, max_log_bytes=MAX_LOG_BYTES)
-    return built
+    return {
+        fold_name(one.bot): await build_contestant(plan, one.bot, one.number, one.digest, versions, boxes, place)
+        for place, one in enumerate(entrants)
+    }
+
+
+async def build_contestant(
+    plan: Plan, bot: str, number: int, digest: str, versions: VersionCache, boxes: Boxes, place: int
+) -> Contestant:
+    """Return a hosted bot of a plan, with the command that starts this version of it as the user at this place.
+
+    Raise `DiskFull` if this machine has no room, `ArenaFault` if the program is gone or can't be built.
+    """
+    try:
+        program = await versions.get(digest, place)
+    except BuildFailed as fault:
+        raise ArenaFault(f"{bot}, version {number}, can't be built here: {fault}") from fault
+    except VersionGone as fault:
+        raise ArenaFault(f"{bot}, version {number}: its program is gone, as the bot was deleted") from fault
+    command = boxes.program_command(program.folder, program.manifest.command, place, seed=plan.bot_seed(bot))
+    client = client_command(command, "--version", f"v{number}")
+    return Contestant(bot, client, reference=True, max_log_bytes=MAX_LOG_BYTES)

@@ -1,4 +1,6 @@
-"""Follows the events of an arena: runs the hosted bots and makes the checks that it is given."""
+"""Follows the events of an arena: runs the hosted bots, and makes the checks and plays the matches of tournaments that
+it is given.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.operator.client import NoServer, NoServerAnswer, OperatorConnection, OperatorTimeouts, connect_to_url
+from arena.operator.hosted_matches import MAX_REPORT_BYTES, MatchOrder, PlayMatch, ReportMatch, StopPlaying
 from arena.operator.hosting import (
     MAX_PART_BYTES,
     CheckVersion,
@@ -33,6 +36,7 @@ from arena.runner.hand_in import HAND_IN_INTERVAL_S, hand_in_logs, remove_old_lo
 from arena.runner.hosted_bot import run_hosted_bot
 from arena.runner.kept_state import KeptStates
 from arena.runner.load import report_load
+from arena.runner.tournament_match import play_order
 from arena.runner.version_cache import DiskFull, VersionCache, is_disk_full
 from machine.backoff import Backoff
 from machine.event_loop import background_task, wait_within
@@ -126,6 +130,8 @@ class RunnerSession:
             self._free_places.put_nowait(place)
         self._bots: dict[str, _Bot] = {}
         """The bots that run, by folded name."""
+        self._matches: dict[str, asyncio.Task[None]] = {}
+        """The matches of tournaments that are played, by id."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._fetching = asyncio.Lock()
 
@@ -177,6 +183,10 @@ class RunnerSession:
                 bot.task.cancel()
         elif isinstance(event, CheckVersion):
             self._start(self._check(event))
+        elif isinstance(event, PlayMatch):
+            self._start_match(event.order)
+        elif isinstance(event, StopPlaying) and (playing := self._matches.get(event.match)):
+            playing.cancel()
 
     async def hand_in(self) -> None:
         """Hand in the logs and files that clients have left. Raise `NoServerAnswer` if the connection has ended."""
@@ -272,6 +282,40 @@ class RunnerSession:
             report=report,
             runner_failed=runner_failed,
             records=records.by_game,
+        )
+        with contextlib.suppress(Fault):
+            await self._connection.ask(told, object)
+
+    def _start_match(self, order: MatchOrder) -> None:
+        task = self._matches[order.match] = self._start(self._play(order))
+        task.add_done_callback(
+            lambda _: self._matches.pop(order.match) if self._matches.get(order.match) is task else None
+        )
+
+    async def _play(self, order: MatchOrder) -> None:
+        """Play a match of a tournament, and report it."""
+        report, fault, runner_failed = b"", "", False
+        places: list[int] = []
+        try:
+            while len(places) < len(order.seats):
+                places.append(await self._free_places.get())
+            log.info("plays %s of the tournament %s", order.match, order.tournament)
+            report = await play_order(order, self._versions, self._boxes, places)
+            if len(report) > MAX_REPORT_BYTES:
+                report, fault = b"", f"the record of {order.match} is too large: {len(report)} bytes packed"
+        except DiskFull as exc:
+            fault, runner_failed = str(exc), True
+        except Fault as exc:
+            fault = str(exc)
+        except Exception as exc:
+            log.exception("the match %s can't be played", order.match)
+            fault, runner_failed = f"{order.match} can't be played: {exc!r}", is_disk_full(exc)
+        finally:
+            for place in places:
+                self._free_places.put_nowait(place)
+        log.info("played %s%s", order.match, f", in vain: {fault}" if fault else "")
+        told = ReportMatch(
+            runner=self._runner, match=order.match, report=report, fault=fault, runner_failed=runner_failed
         )
         with contextlib.suppress(Fault):
             await self._connection.ask(told, object)

@@ -50,6 +50,10 @@ class DiskFull(ArenaFault):
     """Raised if the disk of the runner has no room, which is no fault of a bot's or a version's."""
 
 
+class VersionGone(ArenaFault):
+    """Raised if the arena no longer has a version."""
+
+
 class BuiltProgram(Struct, frozen=True, kw_only=True):
     """A program that can be started: its folder, and what its author declared."""
 
@@ -105,8 +109,8 @@ class VersionCache:
         """Return the program with this digest, which is fetched and built if it is not here. It is built as the user at
         this place.
 
-        Raise `BuildFailed` if it can't be built, `DiskFull` if there is no room, `ArenaFault` if it can't be fetched or
-        stored.
+        Raise `BuildFailed` if it can't be built, `DiskFull` if there is no room, `VersionGone` if the arena has it no
+        longer, `ArenaFault` if it can't be fetched or stored.
         """
         await self.check_room()
         async with self._locks.setdefault(digest, asyncio.Lock()):
@@ -119,6 +123,8 @@ class VersionCache:
 
     async def _make(self, digest: str, place: int) -> BuiltProgram:
         data = await self._read(digest)
+        if not data:
+            raise VersionGone("the arena no longer has this program")
         submission = await asyncio.to_thread(read_submission, data, game_names(), MAX_LIMITS)
         if submission.digest != digest:
             raise ArenaFault("the arena sent another submission than the one that was asked for")

@@ -14,7 +14,7 @@ A run of bots as processes passes these ten files:
 10. result_writer.py has the ledger of commands: it stores the results, and rates them in schedule order.
 
 In place of 5 to 9, in_process.py plays with bots in the worker's process. In place of 3 to 9, connected.py has a server
-play among its bots: this one, or one that remote.py asks (play_request.py).
+play among its bots: this one, or one that remote.py asks (play_request.py); hosted_players.py has its runners play.
 
 contestants.py reads which bots play, schedule_limits.py has the limits of schedules. sandbox.py isolates untrusted
 programs; sandbox_init.py is the first program in a sandbox, sandbox_users.py has the users that programs run as.

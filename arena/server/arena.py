@@ -60,6 +60,7 @@ from referee.record import Header
 
 if TYPE_CHECKING:
     from arena.feed import Feed
+    from arena.server.hosting import Hosting
 
 REVOKED_MESSAGE = "the operator revoked {bot}: it may no longer connect"
 """The message to a bot that the operator has revoked. `{bot}` is its name."""
@@ -120,6 +121,8 @@ class Arena(HostHandler):
         self.tickets = auth.tickets
         """The tickets by which runners log in as hosted bots."""
         self._journal = journal
+        self.hosting: Callable[[], Hosting] | None = None
+        """A function that returns the hosting of this arena, once it is made; None if it hosts no bots."""
         self.operator_channel = Channel(make_operations(self), StoredActionLog(store))
         """The channel over which connected operators send requests and get answers."""
         self.nodes = nodes or SingleNode()

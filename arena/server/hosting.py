@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from arena.host.client_registry import ClientRegistry
 from arena.hosting import fleet
 from arena.hosting.limits import HostingLimits
+from arena.hosting.match_slots import AssignMatch, StopMatch
 from arena.hosting.uploads import Uploads
+from arena.operator.hosted_matches import PlayMatch, StopPlaying
 from arena.operator.hosting import (
     ChangeHosting,
     CheckVersion,
@@ -28,6 +30,7 @@ from arena.operator.hosting import (
 )
 from arena.operator.status import HostingStatus, RunnerStatus
 from arena.server.auth import Tickets
+from arena.server.hosted_matches import HostedMatches
 from arena.store import bot_versions
 from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import BotVersion, HostedVersion, SingleFile
@@ -82,6 +85,8 @@ class Hosting:
         """The versions that may be run, by id: the active ones, and those that began matches under way."""
         self._orphans: set[str] = set()
         """The bots whose runner was lost. Their connections may outlive it, and are no reason not to run them again."""
+        self.matches = HostedMatches(self._fleet, self._feed)
+        """The matches of tournaments that runners play."""
         self._changed = asyncio.Event()
         self._refreshing: asyncio.Task[None] | None = None
         self._effects: deque[fleet.Effect] = deque()
@@ -103,6 +108,8 @@ class Hosting:
                     slots=state.slots,
                     bots=sorted(one.key for one in found.hosted if self._fleet.runner_of(one.key) == runner),
                     checks=sorted(set(state.checks.values())),
+                    matches=self._fleet.matches_on(runner),
+                    match_slots=self._fleet.match_slots_on(runner),
                     load=state.load,
                 )
                 for runner, state in self._states.items()
@@ -121,6 +128,7 @@ class Hosting:
         tell(Joined(runner=runner))
         log.info("runner %d is there, with %d slots", runner, slots)
         self._feed(fleet.RunnerJoined(runner, slots))
+        self.matches.on_runner_joined()
         if self._refreshing is None:
             self._refreshing = asyncio.create_task(self._refresh())
         self._changed.set()
@@ -267,6 +275,10 @@ class Hosting:
                 self._send(effect.runner, FinishMatches(bot=effect.bot))
             elif isinstance(effect, fleet.StartBot):
                 self._start_bot(effect)
+            elif isinstance(effect, AssignMatch):
+                self._send(effect.runner, PlayMatch(order=self.matches.order_of(effect.match)))
+            elif isinstance(effect, StopMatch):
+                self._send(effect.runner, StopPlaying(match=effect.match))
             else:
                 self._effects.append(effect)
                 self._changed.set()

@@ -26,7 +26,8 @@ MAX_PLANS = 1000
 class PlannedTerms(Struct, frozen=True, kw_only=True):
     """The terms of a planned tournament. Without `bots`, every hosted bot enters that plays the game, with `late` also
     those that had no version at the deadline. `opponents` are
-    built-in bots, as words of `arena tournament`. `jobs` is the number of matches at a time.
+    built-in bots, as words of `arena tournament`. `jobs` is the number of matches at a time on the server's machine.
+    Runners play it if it is `on_runners`; if that is None, they do if there are any.
     """
 
     game: str
@@ -40,6 +41,7 @@ class PlannedTerms(Struct, frozen=True, kw_only=True):
     opponents: list[str] = []
     jobs: int = 1
     memory_mib: int = 1024
+    on_runners: bool | None = None
 
 
 class PlannedTournament(Struct, frozen=True, kw_only=True):

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
+from arena.operations.planned_tournaments import restore_terms
+from arena.runner.box import Boxes
+from arena.runner.tournament_match import play_order
+from arena.runner.version_cache import VersionCache
+from arena.runs.hosted_players import make_order, make_seats, unpack_report
+from arena.runs.sandbox_users import reserved_users
+from arena.store.bot_versions import read_content
 from arena.store.data_folder import lock
 from arena.store.entrants import find_entrants, freeze_entrants, tournaments_of_bot
+from arena.store.planned import read_started
 from arena.store.store import Store
+from arena.store.tournament_state import tournament_randomness
 from commands import call
 from hosted_bots import DETERMINISTIC_PROGRAM, boxed, hand_in, register
 from machine.timestamps import utc_now
@@ -46,6 +57,23 @@ def test_the_versions_of_a_time_play_the_same_matches_again_after_newer_ones_wer
     with closing(Store.open(data / "arena.db")) as store:
         assert store.read(tournaments_of_bot, "ann") == [first["tournament"]], "its version is kept"
     assert not list(data.glob("tournaments/*/programs")), "programs are removed"
+    assert played_on_a_runner(data, first["tournament"], tmp_path) in digests(first).values()
+
+
+def played_on_a_runner(data: Path, tournament: str, folder: Path) -> str:
+    """The digest of the first match of a tournament if a runner plays it in boxes."""
+    with closing(Store.open(data / "arena.db")) as store, ExitStack() as held:
+        terms, entrants = restore_terms(store.read(read_started, tournament))
+        plan = terms.plan(tournament, "7", *store.read(tournament_randomness, tournament))
+
+        async def read(digest: str) -> bytes:
+            return store.read(read_content, digest, 0)
+
+        users = held.enter_context(reserved_users(2)) if os.geteuid() == 0 else ()
+        boxes = Boxes(memory_mib=256, users=users)
+        order = make_order(plan, plan.schedule([])[0], make_seats(plan, entrants))
+        playing = play_order(order, VersionCache(folder / "versions", boxes, read), boxes, (0, 1))
+        return unpack_report(asyncio.run(playing), order.match).result.digest
 
 
 @boxed
@@ -61,7 +89,7 @@ def test_too_few_hosted_bots_are_one_line_with_the_reasons(data: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--as-of", "2026-01-01"], "--as-of, --bot and --late are for hosted bots: add --hosted"),
+        (["--as-of", "2026-01-01"], "--as-of, --bot, --late and --on-runners are for hosted bots: add --hosted"),
         (["--hosted", "--in-process"], "--hosted is for boxes on this machine: leave out --in-process"),
         (["--hosted", "--as-of", "noon"], "--as-of is 'noon': it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z"),
         (["--hosted", "--bot", "eve"], "eve is no hosted bot, or has no version that passed its check"),
