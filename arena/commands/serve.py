@@ -492,7 +492,8 @@ async def _run_maintenance(
         if hosts_bots(settings):
             from arena.operations.planned_tournaments import PlannedTournaments  # most servers don't need it
 
-            await stack.enter_async_context(background_task(PlannedTournaments(arena.store, Path(settings.data)).run()))
+            plans = PlannedTournaments(arena.store, Path(settings.data), arena.host.clients.sessions.keys)
+            await stack.enter_async_context(background_task(plans.run()))
         yield
 
 

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
-from math import ceil
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -63,6 +62,7 @@ from arena.store.registry import RegisteredBot, find_registered_bot
 from arena.store.tokens import hash_token
 from arena.web.answers import Pieces, StreamedAnswer, queue_endpoint, visitor_of
 from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
+from arena.web.bearer_tokens import BearerTokens
 from arena.web.bot_logs import log_routes
 from arena.web.errors import NotFound
 from arena.web.hosted_sources import read_only_file
@@ -70,7 +70,6 @@ from arena.web.hosting_config import HostingConfig
 from arena.web.kept_files import is_version_number, kept_routes
 from arena.web.offline import grades_of, offline_page_in_pieces
 from arena.web.rendering import site_of
-from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import offered_game_names
@@ -145,10 +144,10 @@ def can_have_submission(limits: SubmissionLimits, scope: Scope) -> bool:
 
 
 class Submissions:
-    """The endpoints of submissions, with the limit on wrong tokens."""
+    """The endpoints of submissions."""
 
-    def __init__(self) -> None:
-        self._wrong_tokens = KeyedLimiter(WRONG_TOKEN_BACKOFF)
+    def __init__(self, tokens: BearerTokens) -> None:
+        self._tokens = tokens
         self._uploads: Counter[str] = Counter()
         """The number of uploads in progress, by address."""
         self._runners = _RunnerCount()
@@ -325,19 +324,11 @@ class Submissions:
         bot = await run_in_threadpool(site_of(request).reader.read, find_registered_bot, name)
         if bot is None:
             raise NotFound(f"there is no bot called {short_repr(name)}: it is registered when it first connects")
-        kind, _, token = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not token:
-            raise _unauthorized(f"the token of {bot.name} is missing: send it as Authorization: Bearer TOKEN")
-        address, now = visitor_of(request), time.monotonic()
+        token = self._tokens.read(request, bot.name)
         is_owner = bot.token_hash is not None and hmac.compare_digest(hash_token(token), bot.token_hash)
         if (is_owner and not bot.revoked) or hmac.compare_digest(token.encode(), hosting.token.encode()):
             return hosting, bot
-        wait = ceil(self._wrong_tokens.wait_s(address, now))
-        if wait:
-            text = f"too many wrong tokens came from {address}: try again in {wait} s"
-            raise HTTPException(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(wait)})
-        self._wrong_tokens.add(address, now)
-        raise _unauthorized(f"that is not the token of {bot.name}")
+        raise self._tokens.refuse(request, bot.name)
 
 
 class _RunnerCount:
@@ -364,10 +355,6 @@ class _RunnerCount:
             log.warning("the number of runners is not known: %s", fault)
             return None
         return None if status.hosting is None else len(status.hosting.runners)
-
-
-def _unauthorized(why: str) -> HTTPException:
-    return HTTPException(HTTPStatus.UNAUTHORIZED, why, {"WWW-Authenticate": "Bearer"})
 
 
 async def _read_body(request: Request, limits: SubmissionLimits) -> bytes:
