@@ -349,7 +349,7 @@ async def test_the_owner_and_the_operator_read_and_search_the_logs_of_matches(tm
             "m-3  version 1",
             "m-2  version 1",
             "m-1  version 1",
-            "  at ply 3 its program ended with exit code 1; it is restarted",
+            f"  at ply 3 its program ended with exit code 1; it is restarted: {await arena.page()}/matches/m-1#ply=3",
         ]
         assert [line for line in (await logs("--search", "opening")).out.splitlines() if "|" in line] == [
             "  | Opening 2",
@@ -357,7 +357,8 @@ async def test_the_owner_and_the_operator_read_and_search_the_logs_of_matches(tm
         ]
         assert "no log contains 'nothing'" in (await logs("--search", "nothing")).err
         assert (await logs("--match", "m-1")).out.splitlines() == [
-            "mine: match m-1, version 1",
+            f"mine: match m-1, version 1: {await arena.page()}/matches/m-1",
+            f"  at ply 3 its program ended with exit code 1; it is restarted: {await arena.page()}/matches/m-1#ply=3",
             "opening",
             "KeyError: 3\\x1b[2J",
             "[note]",
@@ -501,10 +502,13 @@ async def test_an_owner_has_the_bot_play_an_open_opponent_now(tmp_path: Path, pr
         await runner.report(await runner.next(CheckVersion), passed=True, report="")
         run = await runner.next(RunBot)
         async with player(arena.url, "mine", token=run.ticket) as mine, player(arena.url, "ben") as ben:
-            assert "cleo is not online" in (await hosted(arena, "--play", "cleo")).err
-            assert "ben takes no match of nim now" in (await hosted(arena, "--play", "ben")).err
+            nobody = "no other bot takes a match of nim now"
+            assert f"cleo is not online: {nobody}" in (await hosted(arena, "--play", "cleo")).err
+            assert f"ben takes no match of nim now: {nobody}" in (await hosted(arena, "--play", "ben")).err
             await mine.seek(config={"preset": "classic"})
             await ben.seek(open=True)
+            unnamed = "name an opponent: these take a match of nim now: ben"
+            assert unnamed in (await hosted(arena, "--play", "")).err
             played = asyncio.create_task(hosted(arena, "--play", "Ben", "--wait"))
             start = await ben.begin()
             assert sorted(seat["bot"] for seat in start["seats"]) == ["ben", "mine"]
@@ -601,7 +605,7 @@ async def test_what_is_no_program_or_no_change_is_refused_in_one_line(tmp_path: 
             ("hosting?paused=1", "paused is '1': one of true, false"),
             ("hosting?version=one", "version is 'one': a whole number"),
             ("submissions/1?published=yes", "published is 'yes': one of true, false"),
-            ("matches?game=nim", "which bot shall it play against?"),
+            ("matches?opponent=a+b", "opponent is 'a b': it is the name of a bot"),
         ):
             wrong = await get(f"{bot}/{query}", own, "POST")
             assert wrong.status == 400, query

@@ -76,7 +76,7 @@ def next_steps(
 
 
 def is_due(plan: Planned, now: datetime) -> bool:
-    """Return whether a tournament may begin: its time has come, the bots that were online are noted if it asks for them,
+    """Return whether a tournament may begin: its time has come, the bots online are noted if it asks for them,
     and checks that matter are over or take long.
     """
     wait_s = MAX_CHECKS_DELAY_S if plan.unchecked else 0.0

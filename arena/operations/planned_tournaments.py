@@ -61,8 +61,8 @@ log = logging.getLogger("arena.tournaments")
 
 
 class PlannedTournaments:
-    """Plays planned tournaments. `data` is the data folder, for the logs of bots. `find_online` returns the folded names
-    of the bots that are online.
+    """Plays planned tournaments. `data` is the data folder, for the logs of bots. `find_online` returns the keys
+    (folded names) of the bots that are online.
     """
 
     def __init__(self, store: AsyncStore, data: Path, find_online: Callable[[], Collection[str]]) -> None:

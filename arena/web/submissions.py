@@ -250,8 +250,8 @@ class Submissions:
         active = await run_in_threadpool(site_of(request).reader.read, active_version, bot.name)
         games = () if active is None else active.games
         opponent = request.query_params.get("opponent", "")
-        if not is_bot_name(opponent):
-            raise UsageFault("which bot shall it play against? Name it, as in ?opponent=random")
+        if opponent and not is_bot_name(opponent):  # without a name, the server says which bots are online
+            raise UsageFault(f"opponent is {short_repr(opponent)}: it is the name of a bot, as in ?opponent=random")
         game = request.query_params.get("game") or (games[0] if len(games) == 1 else "")
         if game not in games:
             raise UsageFault(
