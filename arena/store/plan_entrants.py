@@ -27,6 +27,13 @@ ORDER BY bots.key"""
 """The query for the newest version of each hosted bot, with the one that entered a tournament."""
 
 
+_SELECT_ABSENT = """SELECT name FROM bots WHERE token_hash IS NOT NULL AND NOT revoked AND NOT person
+    AND NOT EXISTS (SELECT 1 FROM bot_versions WHERE bot = bots.id) ORDER BY key LIMIT :most"""
+"""The query for the names of the bots of which nothing was handed in."""
+MAX_ABSENT_BOTS = 100
+"""Maximum number of bots of which nothing was handed in that a report names."""
+
+
 class HandedIn(Struct, frozen=True, kw_only=True):
     """The newest version of a hosted bot, and the one that enters a planned tournament.
 
@@ -46,11 +53,14 @@ class HandedIn(Struct, frozen=True, kw_only=True):
 
 
 class PlanReport(Struct, frozen=True, kw_only=True):
-    """A planned tournament, with what the bots have handed in for it. `notes` say what does not enter, and why."""
+    """A planned tournament, with what the bots have handed in for it. `notes` say what does not enter, and why. `absent`
+    are registered bots of which nothing was handed in, for any game.
+    """
 
     plan: PlannedTournament
     bots: list[HandedIn]
     notes: list[str]
+    absent: list[str]
 
 
 def find_plan_entrants(connection: Connection, plan: PlannedTournament) -> EntrantList:
@@ -65,16 +75,19 @@ def find_plan_entrants(connection: Connection, plan: PlannedTournament) -> Entra
 def report_plan(connection: Connection, plan: PlannedTournament) -> PlanReport:
     """Return what the bots of the plan's game have handed in for it."""
     rows = execute(connection, _SELECT_NEWEST, {"tournament": plan.tournament}).all()
-    if plan.state != WAITING:
+    entering: dict[str, tuple[int, bool]] = {}
+    if plan.state == WAITING:
+        try:
+            found = find_plan_entrants(connection, plan)
+            entering = {one.bot: (one.number, one.late) for one in found.entrants}
+            notes = [note for note in found.notes if note != describe_early_entry(plan.closes)]  # `plan` says so itself
+        except UsageFault as fault:  # a bot is named that can't enter
+            notes = [str(fault)]
+    else:
         entering = {row.bot: (row.entered, bool(row.late)) for row in rows if row.entered is not None}
-        return PlanReport(plan=plan, bots=list(_report_bots(plan, rows, entering)), notes=plan.note.splitlines())
-    try:
-        found = find_plan_entrants(connection, plan)
-    except UsageFault as fault:  # a bot is named that can't enter
-        return PlanReport(plan=plan, bots=list(_report_bots(plan, rows, {})), notes=[str(fault)])
-    entering = {one.bot: (one.number, one.late) for one in found.entrants}
-    notes = [note for note in found.notes if note != describe_early_entry(plan.closes)]  # `plan` says so itself
-    return PlanReport(plan=plan, bots=list(_report_bots(plan, rows, entering)), notes=notes)
+        notes = plan.note.splitlines()
+    absent = [row.name for row in execute(connection, _SELECT_ABSENT, {"most": MAX_ABSENT_BOTS})]
+    return PlanReport(plan=plan, bots=list(_report_bots(plan, rows, entering)), notes=notes, absent=absent)
 
 
 def _only_online(entrant_list: EntrantList, online: Collection[str]) -> EntrantList:

@@ -87,8 +87,8 @@ def plan_fields_of(draft: PlanDraft) -> dict[str, list[str]]:
         "game": [terms.game],
         "preset": [] if preset is None else [str(preset)],
         "set": [f"{key}={msgspec.json.encode(value).decode()}" for key, value in config.items()],
-        "closes": [draft.closes],
-        "starts": [draft.starts],
+        "closes": [_shorten(draft.closes)],
+        "starts": [_shorten(draft.starts)],
         "nightly": [_say(truth=draft.nightly)],
         "format": [terms.format],
         "rounds": [str(terms.rounds)],
@@ -149,6 +149,10 @@ def _read_config(game: str, preset: str, words: Sequence[str]) -> dict[str, Any]
             raise UsageFault(f"{game} has no config key {short_repr(key)}: {list_choices(keys)}")
         config[key] = parse_value(value)
     return config
+
+
+def _shorten(time: str) -> str:
+    return f"{time[:16]}Z" if time[16:] == ":00.000Z" else time
 
 
 def _say(*, truth: bool) -> str:

@@ -34,7 +34,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
             store.write(begin_check, version.id)
             store.write(end_check, version.id, passed=passed, report=report)
 
-        for bot in ("ann", "ben", "cleo", "dan"):
+        for bot in ("ann", "ben", "cleo", "dan", "eve"):
             store.write(register_bot, bot, bot[0] * 64)
         hand_in("ann", BEFORE)
         hand_in("ben", BEFORE)
@@ -64,6 +64,7 @@ def test_before_it_begins_all_that_play_the_game_are_told_with_the_version_that_
     assert told.notes == [
         f"cleo, version 1, was handed in at {AFTER}, after the deadline: it does not enter without --late"
     ]
+    assert told.absent == ["eve"]
     assert facts(report(store, late=True).bots[2]) == ("cleo", 1, "passed", "", True, 1, True)
 
 
@@ -72,8 +73,8 @@ def test_of_those_named_or_online_only_these_enter(store: Store) -> None:
     assert [(one.bot, one.enters) for one in told.bots] == [("ann", None), ("ben", 1), ("cleo", None)]
     assert "ann was not online when entries closed: it does not enter" in told.notes
     assert [(one.bot, one.enters) for one in report(store, bots=["Ann"]).bots] == [("ann", 1)]
-    refused = report(store, bots=["ann", "eve"])
-    assert refused.notes == ["eve is no hosted bot, or has no version that passed its check"]
+    refused = report(store, bots=["ann", "zoe"])
+    assert refused.notes == ["zoe is no hosted bot, or has no version that passed its check"]
     assert [(one.bot, one.enters) for one in refused.bots] == [("ann", None)]
 
 
