@@ -53,8 +53,9 @@ class HandedIn(Struct, frozen=True, kw_only=True):
 
 
 class PlanReport(Struct, frozen=True, kw_only=True):
-    """A planned tournament, with what the bots have handed in for it. `notes` say what does not enter, and why. `absent`
-    are registered bots of which nothing was handed in, for any game.
+    """A planned tournament, with what the bots have handed in for it.
+
+    `notes` say what does not enter, and why. `absent` are registered bots of which nothing was handed in.
     """
 
     plan: PlannedTournament
