@@ -42,6 +42,8 @@ BUSY_TIMEOUT_S = 300.0
 """Seconds for which a program is handed in again while the arena is busy with others."""
 OPEN_STATES = ("waiting", "checking")
 """The states of a version whose check has not ended."""
+MAX_STATUS_LINES = 20
+"""Maximum number of lines of a log that `--status` shows."""
 NO_RUNNER_MESSAGE = "no runner is connected, so nothing is checked: ask the operator of the arena"
 """The advice about a version that waits for its check at an arena without runners."""
 _STATE_WORDS = {
@@ -95,6 +97,14 @@ class ArenaLimits(Struct, frozen=True, kw_only=True):
     packed_bytes: int = MAX_SUBMISSION_BYTES
 
 
+class LastLog(Struct, frozen=True, kw_only=True):
+    """The fields of a log that are shown: the match, the version that played it, and what the program wrote."""
+
+    match: str
+    version: int
+    text: str = ""
+
+
 class BotSubmissions:
     """The versions of one bot at an arena, by its token.
 
@@ -141,6 +151,12 @@ class BotSubmissions:
                 return version
             time.sleep(POLL_INTERVAL_S)
         raise Fault(f"{self._bot}: version {version.number} is not checked after {CHECK_TIMEOUT_S:g} s{version.delay}")
+
+    def fetch_last_log(self) -> LastLog | None:
+        """Return the newest log of a match; None if there is none."""
+        listed = convert(self._page.fetch("bots", self._bot, "logs"), dict[str, list[LastLog]])
+        newest = next(iter(listed.get("logs", ())), None)
+        return newest and convert(self._page.fetch("bots", self._bot, "logs", newest.match), LastLog)
 
     def _post(self, file: str, content: bytes, games: Sequence[str]) -> Any:
         """Return the page's answer to a program. While the page is busy, wait as long as it says, and try again."""
@@ -223,6 +239,23 @@ def submit_program(bot: Bot, settings: Settings) -> None:
     hand_in_and_follow(
         BotSubmissions(settings.url, bot.name, settings.token), bot.name, Path(file).name, content, games
     )
+
+
+def show_status(bot: Bot, settings: Settings) -> None:
+    """Say how the check of the newest version went, which version plays, and what it wrote last, for `run` with
+    `--status`.
+    """
+    submissions = BotSubmissions(settings.url, bot.name, settings.token)
+    versions = convert(submissions.fetch().get("versions"), list[Version])
+    if not versions:
+        raise Fault(f"{bot.name}: nothing was handed in yet: python FILE.py --submit does it")
+    say(versions[0].describe(bot.name))
+    active = next((version for version in versions if version.active), None)
+    say(f"{bot.name}: no version plays" if active is None else f"{bot.name}: version {active.number} plays")
+    log = submissions.fetch_last_log()
+    if log is not None:
+        say(f"{bot.name}: the end of its log of match {log.match}, where version {log.version} played:")
+        say("\n".join(escape_unprintable(line) for line in log.text.splitlines()[-MAX_STATUS_LINES:]))
 
 
 def hand_in_and_follow(

@@ -26,6 +26,9 @@ def plan_add(
     late: Annotated[
         bool, typer.Option("--late", help="Let bots enter that were handed in after the deadline, marked as late.")
     ] = False,
+    online: Annotated[
+        bool, typer.Option("--online", help="Only bots enter that are online when entries close.")
+    ] = False,
     opponents: Annotated[
         list[str] | None, typer.Option("--with", metavar="BOT", help="A built-in bot enters too: random, x=alphabeta.")
     ] = None,
@@ -49,6 +52,7 @@ def plan_add(
     """
     from arena.commands.brought_games import find_game
     from arena.commands.plans import PlanOptions, add
+    from arena.store.planned import PlannedTerms
 
     if game is None:
         raise UsageFault("--game is missing: name the game of the tournament")
@@ -58,18 +62,21 @@ def plan_add(
         closes=closes,
         starts=starts,
         nightly=nightly,
-        game=find_game(game, where),
         preset=preset,
         sets=sets or (),
-        form=form,
-        rounds=rounds,
-        paired=paired,
-        clock=clock,
-        bots=bots or (),
-        late=late,
-        opponents=opponents or (),
-        jobs=jobs,
-        on_runners=on_runners,
+        terms=PlannedTerms(
+            game=find_game(game, where),
+            format=form,
+            rounds=rounds,
+            paired=paired,
+            clock=clock,
+            bots=bots or [],
+            late=late,
+            online=online,
+            opponents=opponents or [],
+            jobs=jobs,
+            on_runners=on_runners,
+        ),
     )
     add(options, where)
 

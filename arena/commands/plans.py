@@ -6,77 +6,50 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from arena.commands.output import format_minute, format_table, print_document, terminal_columns
 from arena.commands.tournament_options import read_sets
-from arena.operations.planned_tournaments import check_terms
+from arena.operations.plans import checked_draft
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.store import planned
 from arena.store.actions import log_action
-from arena.store.match_search import parse_time_bound
-from arena.store.planned import MAX_TITLE_CHARS, PlannedTerms
+from arena.store.planned import PlanDraft, PlannedTerms, read_deadline, read_start
 from arena.store.store import Reader, Store
 from machine.terminal import say
 from protocol.errors import UsageFault
 
-MAX_JOBS = 64
-"""Maximum number of matches that a planned tournament plays at a time."""
-
 
 class PlanOptions(Struct, frozen=True, kw_only=True):
-    """The options of `arena plan add` as the user gave them."""
+    """The options of `arena plan add` as the user gave them. The game config of `terms` is not known yet: it follows
+    from `preset` and `sets`.
+    """
 
     title: str
     closes: str
     starts: str | None
     nightly: bool
-    game: str
     preset: str | None
     sets: Sequence[str]
-    form: str
-    rounds: int
-    paired: bool
-    clock: str
-    bots: Sequence[str]
-    late: bool
-    opponents: Sequence[str]
-    jobs: int
-    on_runners: bool | None
+    terms: PlannedTerms
 
 
 def add(options: PlanOptions, where: str) -> None:
     """Plan a tournament. Raise `Fault` if an option is wrong."""
-    title = " ".join(options.title.split())
-    if not 1 <= len(title) <= MAX_TITLE_CHARS or not title.isprintable():
-        raise UsageFault(f"the title has {len(title)} characters: it is 1 to {MAX_TITLE_CHARS} printable ones")
-    if not 1 <= options.jobs <= MAX_JOBS:
-        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MAX_JOBS}")
-    closes = _read_time(options.closes, "--closes", days=1)
-    starts = closes if options.starts is None else _read_time(options.starts, "--starts", days=0)
-    if starts < closes:
-        raise UsageFault(f"--starts is {starts}, before the entries close at {closes}: it is that time or later")
-    config, settings = read_sets(options.game, options.sets, options.preset)
+    config, settings = read_sets(options.terms.game, options.sets, options.preset)
     if settings:
         raise UsageFault(f"--set {next(iter(settings))}: write it with the opponent, like alphabeta:depth=4")
-    terms = PlannedTerms(
-        game=options.game,
-        config=config,
-        format=options.form,
-        rounds=options.rounds,
-        paired=options.paired,
-        clock=options.clock,
-        bots=list(options.bots),
-        late=options.late,
-        opponents=list(options.opponents),
-        jobs=options.jobs,
-        on_runners=options.on_runners,
+    closes = read_deadline(options.closes, "--closes")
+    starts = closes if options.starts is None else read_start(options.starts, "--starts")
+    terms = replace(options.terms, config=config)
+    draft = checked_draft(
+        PlanDraft(title=options.title, terms=terms, closes=closes, starts=starts, nightly=options.nightly)
     )
-    check_terms(terms)
     with closing(Store.open(where, create=False, checkpoint=False)) as store:
-        number = store.write(planned.add_plan, title, terms, closes, starts, nightly=options.nightly)
-        store.write(log_action, COMMAND_LINE_ORIGIN, "add_plan", [title])
-    again = ", and each night again" if options.nightly else ""
-    say(f"plan {number}: {title} begins at {starts}{again}; entries close at {closes}")
+        number = store.write(planned.add_plan, draft)
+        store.write(log_action, COMMAND_LINE_ORIGIN, "add_plan", [draft.title])
+    again = ", and each night again" if draft.nightly else ""
+    say(f"plan {number}: {draft.title} begins at {starts}{again}; entries close at {closes}")
     say("a server that hosts bots plays it: arena serve --runners N, or --hosting")
 
 
@@ -116,8 +89,3 @@ def remove(number: int, where: str) -> None:
         gone = store.write(planned.remove_plan, number)
         store.write(log_action, COMMAND_LINE_ORIGIN, "remove_plan", [gone.title])
     say(f"plan {number}, {gone.title}, is removed")
-
-
-def _read_time(text: str, option: str, *, days: int) -> str:
-    found = parse_time_bound(text, option, days=days)
-    return found if "T" in found else f"{found}T00:00:00.000Z"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,9 @@ from machine.atomic_write import replacing_folder
 from machine.output_file import write_output
 from machine.terminal import say
 from protocol.display import csv_cell, format_count, short_repr
+from protocol.display_names import fold_display_name
 from protocol.errors import UsageFault
-from protocol.names import fold_name
+from protocol.names import fold_name, is_bot_name
 from referee.record_reader import read_record
 from referee.result import Result
 
@@ -65,13 +66,14 @@ def publish(where: str, tournament: str, to: Path, names: Path | None, *, replay
         bots = [row.bot for row in table.table]
         stored = reader.read(display_names, 100_000)
         displays = {bot: stored[fold_name(bot)] for bot in bots if fold_name(bot) in stored}
-        for row in () if listed is None else listed.rows:
+        keys = [] if listed is None else _find_bots(listed, stored)
+        for row, key in zip(() if listed is None else listed.rows, keys, strict=True):
             if row.get(DISPLAY_COLUMN):
-                displays |= {bot: row[DISPLAY_COLUMN] for bot in bots if fold_name(bot) == fold_name(row[NAME_COLUMN])}
+                displays |= {bot: row[DISPLAY_COLUMN] for bot in bots if fold_name(bot) == key}
         versions = reader.read(entered_versions, tournament, table.arguments)
         with translate_write_errors(to), replacing_folder(to) as folder:
             (folder / PAGE_FILE).write_bytes(result_file(table, matches, displays, versions, replays=replays))
-            (folder / TABLE_FILE).write_text(result_csv(table, versions, listed), encoding="utf-8")
+            (folder / TABLE_FILE).write_text(result_csv(table, versions, listed, keys), encoding="utf-8")
             if replays:
                 (folder / REPLAYS_FOLDER).mkdir()
                 for match in matches:
@@ -83,9 +85,21 @@ def publish(where: str, tournament: str, to: Path, names: Path | None, *, replay
     say(f"{to}: {PAGE_FILE} and {TABLE_FILE} of {tournament}, {format_count(len(matches), 'match', 'matches')}")
 
 
-def result_csv(table: TournamentTable, versions: Mapping[str, EnteredVersion], listed: NameList | None) -> str:
+def _find_bots(listed: NameList, displays: Mapping[str, str]) -> list[str]:
+    """Return the folded name of the bot of each row. A name that no bot can have is a display name, as in a file that
+    was registered with `--ascii-names`. `displays` are the display names, by folded name of the bot.
+    """
+    bots = {fold_display_name(display): key for key, display in displays.items()}
+    names = [row[NAME_COLUMN] for row in listed.rows]
+    return [fold_name(name) if is_bot_name(name) else bots.get(fold_display_name(name), "") for name in names]
+
+
+def result_csv(
+    table: TournamentTable, versions: Mapping[str, EnteredVersion], listed: NameList | None, keys: Sequence[str]
+) -> str:
     """Return the table as CSV: the rows of the names file, then the other bots. Who did not play has no result. Its
-    columns are those of the names file and `RESULT_COLUMNS`, its delimiter is that of the file.
+    columns are those of the names file and `RESULT_COLUMNS`, its delimiter is that of the file. `keys` are the folded
+    names of the bots of the file's rows.
     """
     rows = [] if listed is None else listed.rows
     columns = [*rows[0]] if rows else [NAME_COLUMN]
@@ -93,10 +107,9 @@ def result_csv(table: TournamentTable, versions: Mapping[str, EnteredVersion], l
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter="," if listed is None else listed.delimiter, lineterminator="\n")
     writer.writerow([*map(csv_cell, columns), *RESULT_COLUMNS])
-    done = {fold_name(row[NAME_COLUMN]) for row in rows}
-    others = [{NAME_COLUMN: row.bot} for key, row in found.items() if key not in done]
-    for row in (*rows, *others):
-        result = found.get(fold_name(row[NAME_COLUMN]))
+    others = [key for key in found if key not in keys]
+    for row, key in zip((*rows, *({NAME_COLUMN: found[key].bot} for key in others)), (*keys, *others), strict=True):
+        result = found.get(key)
         cells = [""] * len(RESULT_COLUMNS) if result is None else _result_cells(table, result, versions.get(result.bot))
         writer.writerow([csv_cell(row.get(column, "")) for column in columns] + cells)
     return text.getvalue()

@@ -452,7 +452,8 @@ async def _run_maintenance(
             from arena.operations.planned_tournaments import PlannedTournaments  # most servers don't need it
 
             matches = None if arena.hosting is None else arena.hosting().matches
-            plans = PlannedTournaments(arena.store, Path(settings.data), matches)
+            online = arena.host.clients.sessions.keys
+            plans = PlannedTournaments(arena.store, Path(settings.data), online, matches)
             await stack.enter_async_context(background_task(plans.run()))
         yield
 

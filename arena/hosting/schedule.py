@@ -14,7 +14,8 @@ MAX_FAILURES = 3
 
 class Planned(NamedTuple):
     """A planned tournament that is not over: its id, when it begins, whether it has begun, how many versions wait for
-    their check that were handed in before its deadline, and how often it failed since it last went on.
+    their check that were handed in before its deadline, and how often it failed since it last went on. `closes` is when
+    its entries close, if it is still to be noted who is online then.
     """
 
     id: int
@@ -22,6 +23,13 @@ class Planned(NamedTuple):
     has_begun: bool = False
     unchecked: int = 0
     failures: int = 0
+    closes: datetime | None = None
+
+
+class NoteOnline(NamedTuple):
+    """A step: note who is online, as the entries of a tournament close."""
+
+    plan: int
 
 
 class Begin(NamedTuple):
@@ -42,18 +50,23 @@ class Abandon(NamedTuple):
     plan: int
 
 
-Step = Begin | Resume | Abandon
+Step = NoteOnline | Begin | Resume | Abandon
 
 
-def next_steps(plans: Sequence[Planned], running: Collection[int], now: datetime) -> list[Step]:
-    """Return what is to be done now. `running` are the ids of the tournaments that are played.
+def next_steps(
+    plans: Sequence[Planned], running: Collection[int], now: datetime, *, settled: bool = True
+) -> list[Step]:
+    """Return what is to be done now. `running` are the ids of the tournaments that are played. If the server is not
+    `settled`, it began so lately that bots still come back to it, and the bots that are online are noted later.
 
     One tournament is played at a time: first those that had begun, then those that begin, in the order of their times.
     """
     steps: list[Step] = [Abandon(plan.id) for plan in plans if plan.failures >= MAX_FAILURES]
+    open_plans = [plan for plan in plans if plan.failures < MAX_FAILURES]
+    if settled:
+        steps += [NoteOnline(plan.id) for plan in open_plans if plan.closes is not None and plan.closes <= now]
     if running:
         return steps
-    open_plans = [plan for plan in plans if plan.failures < MAX_FAILURES]
     for plan in sorted(open_plans, key=lambda plan: (not plan.has_begun, plan.starts, plan.id)):
         if plan.has_begun:
             return [*steps, Resume(plan.id)]
@@ -63,9 +76,11 @@ def next_steps(plans: Sequence[Planned], running: Collection[int], now: datetime
 
 
 def is_due(plan: Planned, now: datetime) -> bool:
-    """Return whether a tournament may begin: its time has come, and checks that matter to it are over or take long."""
+    """Return whether a tournament may begin: its time has come, the bots online are noted if it asks for them,
+    and checks that matter are over or take long.
+    """
     wait_s = MAX_CHECKS_DELAY_S if plan.unchecked else 0.0
-    return now >= plan.starts + timedelta(seconds=wait_s)
+    return plan.closes is None and now >= plan.starts + timedelta(seconds=wait_s)
 
 
 def next_night(closes: datetime, starts: datetime, now: datetime) -> tuple[datetime, datetime]:

@@ -70,9 +70,10 @@ def _make_hosting(arena: Arena, limits: HostingLimits) -> Callable[[], Hosting]:
 
 
 def _hosting_handlers(arena: Arena, hosts: Callable[[], Hosting], limits: HostingLimits) -> Iterator[OperationHandler]:
-    from arena.operations import bot_files, hosting
+    from arena.operations import bot_files, hosting, plans
 
     yield from hosting.handlers(arena, hosts)
+    yield from plans.handlers(arena)
     yield from bot_files.handlers(arena, limits.kept_bytes)
 
 

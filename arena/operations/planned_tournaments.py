@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, closing
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from arena.hosting.schedule import Abandon, Begin, Planned, Resume, next_night, next_steps
+from arena.hosting.schedule import Abandon, Begin, NoteOnline, Planned, Resume, Step, next_night, next_steps
 from arena.operations.tournaments import UnratedLedger
 from arena.processes.bot_commands import check_names
 from arena.processes.launch_spec import allowed_environment
@@ -27,11 +27,12 @@ from arena.runs.plan import Plan, RunTerms
 from arena.runs.pool_players import PoolPlayers
 from arena.runs.run import RunPlayers, play_run
 from arena.runs.sandbox import BotEnvironment, check_bubblewrap
-from arena.runs.schedule_limits import MAX_ROUNDS, MAX_SERVER_MATCHES, TOURNAMENT_FORMATS, check_size
+from arena.runs.schedule_limits import MAX_SERVER_MATCHES, check_size
 from arena.server.hosted_matches import HostedMatches
 from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import read_content
-from arena.store.entrants import EntrantList, HostedEntrant, find_entrants, unchecked_rows
+from arena.store.entrants import EntrantList, HostedEntrant, unchecked_rows
+from arena.store.plan_entrants import find_plan_entrants
 from arena.store.planned import (
     PLAYING,
     PlannedTerms,
@@ -40,19 +41,20 @@ from arena.store.planned import (
     begin_plan,
     end_plan,
     fail_to_begin,
+    note_online,
     open_plans,
     read_started,
 )
 from arena.store.tournament_state import tournament_randomness
-from machine.arguments import read_clock
 from machine.timestamps import format_timestamp, utc_now
 from machine.workers.local import WorkerPool, process_pool
-from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import load_game
 
 INTERVAL_S = 3.0
 """Seconds between two looks at what is planned."""
+ONLINE_SETTLE_S = 60.0
+"""Seconds after the start of a server in which bots come back to it, before it notes who is online."""
 GAVE_UP_NOTE = "it failed several times: the server's log says how"
 """The note of a tournament that was given up for another reason than a fault."""
 T = TypeVar("T")
@@ -61,12 +63,22 @@ log = logging.getLogger("arena.tournaments")
 
 
 class PlannedTournaments:
-    """Plays planned tournaments. `data` is the data folder, for the logs of bots. `matches` are those of runners."""
+    """Plays planned tournaments. `data` is the data folder, for the logs of bots. `find_online` returns the keys
+    (folded names) of the bots that are online. `matches` are those of runners.
+    """
 
-    def __init__(self, store: AsyncStore, data: Path, matches: HostedMatches | None = None) -> None:
+    def __init__(
+        self,
+        store: AsyncStore,
+        data: Path,
+        find_online: Callable[[], Collection[str]],
+        matches: HostedMatches | None = None,
+    ) -> None:
         self._store = store
         self._data = data
         self._matches = matches
+        self._find_online = find_online
+        self._settled_at = asyncio.get_running_loop().time() + ONLINE_SETTLE_S
         self._running: dict[int, asyncio.Task[None]] = {}
         self._failures: dict[int, int] = {}
         self._faults: dict[int, str] = {}
@@ -92,15 +104,34 @@ class PlannedTournaments:
         plans = {plan.id: plan for plan in await self._store.read(open_plans)}
         now = datetime.fromisoformat(utc_now())
         planned = [await self._as_planned(plan, now) for plan in plans.values()]
-        for step in next_steps(planned, self._running, now):
+        settled = asyncio.get_running_loop().time() >= self._settled_at
+        for step in next_steps(planned, self._running, now, settled=settled):
             plan = plans[step.plan]
-            if isinstance(step, Begin):
-                await self._begin(plan, now)
-            elif isinstance(step, Resume):
-                self._running[plan.id] = asyncio.create_task(self._play(plan))
-            elif isinstance(step, Abandon):
-                await self._store.write(end_plan, plan, self._faults.get(plan.id, GAVE_UP_NOTE))
-                self._failures.pop(plan.id, None)
+            try:
+                await self._perform(step, plan, now)
+            except Fault as fault:
+                log.warning("the tournament %s waits: %s", plan.title, fault)
+            except Exception as exc:  # it is given up after some failures, so that the others go on
+                reason = f"{type(exc).__name__}: {exc}".splitlines()[0]
+                self._note_failure(plan, f"it failed several times: {reason}")
+                log.error("the tournament %s can't begin: %s", plan.title, reason)
+
+    async def _perform(self, step: Step, plan: PlannedTournament, now: datetime) -> None:
+        if isinstance(step, NoteOnline):
+            await self._store.write(note_online, plan, self._find_online())
+        elif isinstance(step, Begin):
+            await self._begin(plan, now)
+        elif isinstance(step, Resume):
+            self._running[plan.id] = asyncio.create_task(self._play(plan))
+        elif isinstance(step, Abandon):
+            await self._abandon(plan, self._faults.get(plan.id, GAVE_UP_NOTE), now)
+            self._failures.pop(plan.id, None)
+
+    async def _abandon(self, plan: PlannedTournament, why: str, now: datetime) -> None:
+        if plan.state == PLAYING:
+            await self._store.write(end_plan, plan, why)
+        else:
+            await self._store.write(fail_to_begin, plan, why, _following(plan, now))
 
     async def wait(self) -> None:
         """Wait until no tournament is played."""
@@ -115,23 +146,23 @@ class PlannedTournaments:
             has_begun=plan.state == PLAYING,
             unchecked=len(unchecked),
             failures=self._failures.get(plan.id, 0),
+            closes=datetime.fromisoformat(plan.closes)
+            if plan.terms.online and plan.terms.online_bots is None
+            else None,
         )
 
     async def _begin(self, plan: PlannedTournament, now: datetime) -> None:
         """Freeze the versions of a tournament, or note why it can't begin. It is then played as one that had begun."""
-        following = _following(plan, now) if plan.nightly else None
         try:
-            found = await self._store.read(
-                find_entrants, plan.terms.game, plan.closes, plan.terms.bots, late=plan.terms.late
-            )
+            found = await self._store.read(find_plan_entrants, plan)
             terms = make_terms(plan, found)
             note = "\n".join(found.notes)
             tournament = await self._store.write(
-                begin_plan, plan, terms.key, terms.randomness_key, found.entrants, note, following
+                begin_plan, plan, terms.key, terms.randomness_key, found.entrants, note, _following(plan, now)
             )
         except Fault as fault:
             log.error("the tournament %s can't begin: %s", plan.title, fault)
-            await self._store.write(fail_to_begin, plan, str(fault), following)
+            await self._abandon(plan, str(fault), now)
         else:
             log.info("the tournament %s begins: %s", plan.title, tournament)
 
@@ -227,20 +258,6 @@ def make_terms(plan: PlannedTournament, entrant_list: EntrantList) -> RunTerms:
     return make_run_terms(terms, (*terms.opponents, *(one.bot for one in entrant_list.entrants)), contestants, further)
 
 
-def check_terms(terms: PlannedTerms) -> None:
-    """Raise `Fault` if the terms of a planned tournament are wrong."""
-    opponents = parse_contestants(terms.opponents, {}, min_bots=0)
-    check_names([*(one.name for one in opponents), *terms.bots])
-    read_clock(terms.clock)
-    if terms.format not in TOURNAMENT_FORMATS:
-        raise UsageFault(f"there is no format {short_repr(terms.format)}: {list_choices(TOURNAMENT_FORMATS)}")
-    if not 1 <= terms.rounds <= MAX_ROUNDS:
-        raise UsageFault(f"--rounds is {terms.rounds}: it is 1 to {MAX_ROUNDS}")
-    rules = load_game(terms.game, terms.config)
-    bots = max(len(opponents) + len(terms.bots), rules.seats, 2)
-    check_size(rules, terms.format, bots, terms.rounds, paired=terms.paired, max_matches=MAX_SERVER_MATCHES)
-
-
 def make_run_terms(
     terms: PlannedTerms, words: Sequence[str], contestants: Sequence[Contestant], further: Mapping[str, Any]
 ) -> RunTerms:
@@ -299,7 +316,9 @@ class _StoredArguments(Struct):
     clock: str
 
 
-def _following(plan: PlannedTournament, now: datetime) -> tuple[str, str]:
+def _following(plan: PlannedTournament, now: datetime) -> tuple[str, str] | None:
+    if not plan.nightly:
+        return None
     closes, starts = next_night(datetime.fromisoformat(plan.closes), datetime.fromisoformat(plan.starts), now)
     return format_timestamp(closes), format_timestamp(starts)
 

@@ -19,6 +19,7 @@ from arena.server.match_headers import MatchHeaders
 from machine.event_loop import BackgroundTasks
 from machine.keyed_limiter import KeyedLimiter, TokenBucket
 from protocol.dice import SEED_BYTES
+from protocol.display import list_first
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import check_offered, shared_game
 from protocol.names import fold_name
@@ -57,16 +58,16 @@ class RequestedMatches:
         rules = shared_game(game, {})
         pair = fold_name(bot), fold_name(opponent)
         now = self._host.clients.now()
-        self._check_online(bot, opponent)
+        spec = match_spec_of(rules, rated=False)
+        choices = partial(self._describe_choices, bot, spec, plays)
+        self._check_online(bot, opponent, choices)
         if rules.seats != 2:
             raise UsageFault(f"{game} has {rules.seats} seats: a match can be asked for in games of two")
         self._check_free(bot)
         if plays(opponent, game):
             self._check_free(opponent)
-        elif not self._seeks_openly(pair[1], match_spec_of(rules, rated=False)):
-            raise UsageFault(
-                f"{opponent} takes no match of {game} now: choose a hosted bot that plays it, or one that seeks openly"
-            )
+        elif not self._seeks_openly(pair[1], spec):
+            raise UsageFault(f"{opponent} takes no match of {game} now: {choices()}")
         if wait_s := self._limiter.take(pair[0], now):
             raise UsageFault(f"{bot} has asked for {REQUESTS_PER_HOUR} matches an hour: try again in {wait_s:.0f} s")
         match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
@@ -78,7 +79,7 @@ class RequestedMatches:
         log.info("match %s was asked for: %s in %s", match, " against ".join(names), game)
         return match
 
-    def _check_online(self, bot: str, opponent: str) -> None:
+    def _check_online(self, bot: str, opponent: str, choices: Callable[[], str]) -> None:
         """Raise `UsageFault` unless two different bots are connected, and the opponent is no person."""
         if fold_name(bot) == fold_name(opponent):
             raise UsageFault("a bot does not play itself: name another opponent")
@@ -86,9 +87,21 @@ class RequestedMatches:
             raise UsageFault(f"{bot} does not run now: it is paused, waits for a runner, or has not passed its check")
         session = self._host.clients.session_of(opponent)
         if session is None:
-            raise UsageFault(f"{opponent} is not online: choose another opponent")
+            raise UsageFault(f"{opponent} is not online: {choices()}" if opponent else f"name an opponent: {choices()}")
         if session.is_person:
             raise UsageFault(f"{opponent} is a person: let your bot play bots")
+
+    def _describe_choices(self, bot: str, spec: MatchSpec, plays: Callable[[str, str], bool]) -> str:
+        """Return the end of a sentence about the opponents that take a match of a bot now."""
+        online = {key: session.bot for key, session in self._host.clients.sessions.items() if not session.is_person}
+        takers = [
+            name
+            for key, name in online.items()
+            if name and key != fold_name(bot) and (plays(name, spec.game) or self._seeks_openly(key, spec))
+        ]
+        if not takers:
+            return f"no other bot takes a match of {spec.game} now"
+        return f"these take a match of {spec.game} now: {list_first(sorted(takers))}"
 
     def _seeks_openly(self, bot: str, spec: MatchSpec) -> bool:
         seeks = self._runner.lobby.seeks_of(bot)

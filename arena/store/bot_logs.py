@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -73,6 +73,12 @@ def logs_of_match(connection: Connection, bot: str, match: str) -> list[BotLog]:
     """Return the logs of a bot's match, oldest first: one from each runner that had a part of it."""
     query = f"SELECT number, written, content FROM bot_logs WHERE {_OF_BOT} AND match = :match ORDER BY id"
     return list(_read(connection, query, {"key": fold_name(bot), "match": match}))
+
+
+def find_logged(connection: Connection, match: str, bots: Sequence[str]) -> list[str]:
+    """Return those of these bots that have a log of a match."""
+    query = f"SELECT 1 FROM bot_logs WHERE {_OF_BOT} AND match = :match LIMIT 1"
+    return [bot for bot in bots if execute(connection, query, {"key": fold_name(bot), "match": match}).first()]
 
 
 def fault_notes(connection: Connection, bot: str) -> dict[int, str]:

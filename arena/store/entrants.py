@@ -71,7 +71,7 @@ def find_entrants(
     named = {fold_name(bot): bot for bot in bots}
     entrants, notes = [], []
     if until > now:
-        notes.append(f"{until} is still to come: versions that are handed in until then play if this is repeated")
+        notes.append(describe_early_entry(until))
     rows = execute(connection, _SELECT_ACTIVATIONS).all()
     refusals: dict[str, str] = {}
     for key, group in groupby(rows, lambda row: row.key):
@@ -91,6 +91,11 @@ def find_entrants(
     notes += (refusal for refusal in refusals.values() if refusal)
     notes += _unchecked(connection, until, named)
     return EntrantList(as_of=until, entrants=entrants, notes=notes)
+
+
+def describe_early_entry(until: str) -> str:
+    """Return the note of an entrant list whose deadline is still to come."""
+    return f"{until} is still to come: versions that are handed in until then play if this is repeated"
 
 
 def _choose(rows: Sequence[Any], game: str, until: str, *, late: bool) -> tuple[HostedEntrant, list[str]] | str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from arena.store.dialect import execute, insert_into
 from arena.store.entrants import HostedEntrant, freeze_entrants
+from arena.store.match_search import parse_time_bound
 from arena.store.rows import read_row
 from arena.store.tournament_state import finish_tournament, open_tournament
 from protocol.errors import UsageFault
@@ -25,9 +27,10 @@ MAX_PLANS = 1000
 
 class PlannedTerms(Struct, frozen=True, kw_only=True):
     """The terms of a planned tournament. Without `bots`, every hosted bot enters that plays the game, with `late` also
-    those that had no version at the deadline. `opponents` are
-    built-in bots, as words of `arena tournament`. `jobs` is the number of matches at a time on the server's machine.
-    Runners play it if it is `on_runners`; if that is None, they do if there are any.
+    those that had no version at the deadline; with `online`, only those that are online when entries close: they are
+    `online_bots`, once that is known. `opponents` are built-in bots, as words of `arena tournament`. `jobs` is the
+    number of matches at a time on the server's machine. Runners play it if it is `on_runners`; if that is None, they do
+    if there are any.
     """
 
     game: str
@@ -38,40 +41,39 @@ class PlannedTerms(Struct, frozen=True, kw_only=True):
     clock: str = "10+0.1"
     bots: list[str] = []
     late: bool = False
+    online: bool = False
+    online_bots: list[str] | None = None
     opponents: list[str] = []
     jobs: int = 1
     memory_mib: int = 1024
     on_runners: bool | None = None
 
 
-class PlannedTournament(Struct, frozen=True, kw_only=True):
-    """A planned tournament. Entries close at `closes`, and it begins at `starts`; then it has an id, `tournament`."""
+class PlanDraft(Struct, frozen=True, kw_only=True):
+    """A tournament to plan. Its entries close at `closes`, and it begins at `starts`; each day again if `nightly`."""
 
-    id: int
     title: str
     terms: PlannedTerms
     closes: str
     starts: str
-    nightly: bool
+    nightly: bool = False
+
+
+class PlannedTournament(PlanDraft, frozen=True, kw_only=True):
+    """A planned tournament. Once it has begun, it has an id, `tournament`. `note` says what did not enter or failed."""
+
+    id: int
     state: str
     tournament: str | None
     note: str
 
 
-def add_plan(
-    connection: Connection, title: str, terms: PlannedTerms, closes: str, starts: str, *, nightly: bool
-) -> int:
+def add_plan(connection: Connection, draft: PlanDraft) -> int:
     """Plan a tournament, and return the plan's id. Raise `UsageFault` if too many are planned."""
     query = "SELECT count(*) FROM planned_tournaments WHERE state = :state"
     if execute(connection, query, {"state": WAITING}).scalar_one() >= MAX_PLANS:
         raise UsageFault(f"{MAX_PLANS} tournaments are planned, which is the most: remove one")
-    row: dict[str, object] = {
-        "title": title,
-        "terms": msgspec.json.encode(terms).decode(),
-        "closes": closes,
-        "starts": starts,
-    }
-    row |= {"nightly": nightly, "state": WAITING, "note": ""}
+    row = _words_of(draft) | {"state": WAITING, "note": ""}
     query = f"{insert_into('planned_tournaments', list(row))} RETURNING id"
     return int(execute(connection, query, row).scalar_one())
 
@@ -89,13 +91,38 @@ def open_plans(connection: Connection) -> list[PlannedTournament]:
 
 def remove_plan(connection: Connection, plan: int) -> PlannedTournament:
     """Remove a planned tournament that has not begun, and return it. Raise `UsageFault` if it has, or is unknown."""
-    found = execute(connection, "SELECT * FROM planned_tournaments WHERE id = :id", {"id": plan}).one_or_none()
-    if found is None:
-        raise UsageFault(f"there is no plan {plan}: `arena plan list` has them")
+    found = find_plan(connection, plan)
     if found.state != WAITING:
         raise UsageFault(f"plan {plan} is {found.state}: only one that waits can be removed")
     execute(connection, "DELETE FROM planned_tournaments WHERE id = :id", {"id": plan})
+    return found
+
+
+def find_plan(connection: Connection, plan: int) -> PlannedTournament:
+    """Return a planned tournament. Raise `UsageFault` if it is unknown."""
+    found = execute(connection, "SELECT * FROM planned_tournaments WHERE id = :id", {"id": plan}).one_or_none()
+    if found is None:
+        raise UsageFault(f"there is no plan {plan}: `arena plan list` has them")
     return _plan(found)
+
+
+def change_plan(connection: Connection, plan: int, draft: PlanDraft) -> None:
+    """Replace what is planned. Raise `UsageFault` if it has begun, or is unknown."""
+    found = find_plan(connection, plan)
+    if found.state != WAITING:
+        raise UsageFault(f"plan {plan} is {found.state}: only one that waits can be changed")
+    noted = found.terms.online_bots if draft.closes == found.closes else None
+    draft = replace(draft, terms=replace(draft.terms, online_bots=noted))
+    query = """UPDATE planned_tournaments
+    SET title = :title, terms = :terms, closes = :closes, starts = :starts, nightly = :nightly WHERE id = :id"""
+    execute(connection, query, {**_words_of(draft), "id": plan})
+
+
+def note_online(connection: Connection, plan: PlannedTournament, bots: Collection[str]) -> None:
+    """Note the bots that are online as the entries of a planned tournament close, unless it was changed meanwhile."""
+    if find_plan(connection, plan.id) == plan:
+        words = {"id": plan.id, "terms": _encode(replace(plan.terms, online_bots=sorted(bots)))}
+        execute(connection, "UPDATE planned_tournaments SET terms = :terms WHERE id = :id", words)
 
 
 def begin_plan(
@@ -110,7 +137,7 @@ def begin_plan(
     """Freeze the entrants of a planned tournament, and note that it is played. Return the tournament's id.
 
     The keys are those of `RunTerms`. `following` is when the next one of its series closes and starts. Raise
-    `UsageFault` if it has begun, was removed, or a version is gone; then nothing is changed.
+    `UsageFault` if it has begun, was changed or removed, or a version is gone; then nothing is changed.
     """
     tournament, _ = open_tournament(connection, key, None, randomness_key)
     freeze_entrants(connection, tournament, entrants)
@@ -128,14 +155,14 @@ def fail_to_begin(
 def _leave_waiting(
     connection: Connection, plan: PlannedTournament, following: tuple[str, str] | None, **values: str | None
 ) -> None:
-    words = {**values, "id": plan.id, "waiting": WAITING}
-    query = """UPDATE planned_tournaments SET state = :state, tournament = :tournament, note = :note
-    WHERE id = :id AND state = :waiting"""
-    if execute(connection, query, words).rowcount != 1:
-        raise UsageFault(f"plan {plan.id} has begun or was removed")
+    if find_plan(connection, plan.id) != plan:
+        raise UsageFault(f"plan {plan.id} has begun, or was changed")
+    query = "UPDATE planned_tournaments SET state = :state, tournament = :tournament, note = :note WHERE id = :id"
+    execute(connection, query, {**values, "id": plan.id})
     if following is not None:
         closes, starts = following
-        add_plan(connection, plan.title, plan.terms, closes, starts, nightly=True)
+        terms = replace(plan.terms, online_bots=None)
+        add_plan(connection, PlanDraft(title=plan.title, terms=terms, closes=closes, starts=starts, nightly=True))
 
 
 def end_plan(connection: Connection, plan: PlannedTournament, fault: str | None = None) -> None:
@@ -158,6 +185,39 @@ def read_started(connection: Connection, tournament: str) -> StartedTournament:
     """Return a stored tournament."""
     query = "SELECT seed, arguments FROM tournaments WHERE id = :id"
     return read_row(StartedTournament, execute(connection, query, {"id": tournament}).one())
+
+
+def read_deadline(text: str, name: str) -> str:
+    """Return the deadline that a text gives; for a day, it is the end of that day. Raise `UsageFault`, which calls it
+    `name`, if it is neither a day nor a time.
+    """
+    return _read_time(text, name, days=1)
+
+
+def read_start(text: str, name: str) -> str:
+    """Return the start that a text gives; for a day, it is the begin of that day. Raise `UsageFault`, which calls it
+    `name`, if it is neither a day nor a time.
+    """
+    return _read_time(text, name, days=0)
+
+
+def _read_time(text: str, name: str, *, days: int) -> str:
+    found = parse_time_bound(text, name, days=days)
+    return found if "T" in found else f"{found}T00:00:00.000Z"
+
+
+def _words_of(draft: PlanDraft) -> dict[str, object]:
+    return {
+        "title": draft.title,
+        "terms": _encode(draft.terms),
+        "closes": draft.closes,
+        "starts": draft.starts,
+        "nightly": draft.nightly,
+    }
+
+
+def _encode(terms: PlannedTerms) -> str:
+    return msgspec.json.encode(terms).decode()
 
 
 def _plan(row: Any) -> PlannedTournament:

@@ -251,13 +251,17 @@ def _admin_pages(site: Site) -> _AdminPages:
 
 
 def _submissions(site: Site) -> tuple[Callable[[Scope], bool], Sequence[Route]]:
-    """Return the function that says whether a request may hand a program in, and the routes of submissions."""
+    """Return the function that says whether a request may hand a program in, and the routes of hosted bots."""
     if site.hosting is None:
         return lambda scope: False, ()
-    from arena.web.program_uploads import can_have_submission  # most sites don't need these
+    from arena.web.bearer_tokens import BearerTokens  # most sites don't need these
+    from arena.web.plans import Plans
+    from arena.web.program_uploads import can_have_submission
     from arena.web.submissions import Submissions
 
-    return partial(can_have_submission, site.hosting.limits), Submissions().routes
+    tokens = BearerTokens()
+    routes = [*Submissions(tokens).routes, *Plans(tokens).routes]
+    return partial(can_have_submission, site.hosting.limits), routes
 
 
 def _error_response(request: Request, exc: Exception) -> Response:

@@ -11,9 +11,11 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match, Route
 
 from arena.store.match_log import DamagedLog
 from arena.store.result_queries import RecordRemoved
+from arena.web.formatting import listed
 from protocol.display import escape_unprintable
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
 
@@ -61,14 +63,21 @@ def describe_error(request: Request, exc: Exception) -> str:
             return escape_unprintable(str(exc))
         case HTTPException(status_code=404):
             return f"there is nothing at {path}"
-        case HTTPException(status_code=405, headers={"Allow": "POST"}):
-            return f"{path} accepts only forms, by POST"
         case HTTPException(status_code=405):
-            return f"{path} accepts only GET and HEAD"
+            methods = _allowed_methods(request)
+            only_forms = methods == ["POST"] and not path.startswith("/api/")
+            return f"{path} accepts only {'forms, by POST' if only_forms else listed(methods)}"
         case HTTPException():
             return exc.detail
     log.error("%s failed: %s", path, _format_error(exc))
     return "this failed because of an internal error of the arena; its log has the details"
+
+
+def _allowed_methods(request: Request) -> list[str]:
+    """Return the methods that the address of a request accepts."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    found = [route.methods or () for route in routes if route.matches(request.scope)[0] is Match.PARTIAL]
+    return sorted({method for methods in found for method in methods})
 
 
 def _format_error(exc: Exception) -> str:
@@ -79,10 +88,13 @@ def _format_error(exc: Exception) -> str:
 
 def json_error_response(request: Request, exc: Exception) -> Response:
     answer = Wrong(error=Complaint(message=describe_error(request, exc)))
-    return Response(msgspec.json.encode(answer), http_status_of(exc), error_headers(exc), media_type="application/json")
+    headers = error_headers(request, exc)
+    return Response(msgspec.json.encode(answer), http_status_of(exc), headers, media_type="application/json")
 
 
-def error_headers(exc: Exception) -> dict[str, str]:
+def error_headers(request: Request, exc: Exception) -> dict[str, str]:
     """Return the headers that the status of an error needs, such as the allowed methods or when to retry."""
     told = dict(getattr(exc, "headers", None) or {})
+    if "Allow" in told:
+        told["Allow"] = ", ".join(_allowed_methods(request))
     return {name: value for name, value in told.items() if name.lower() in ("allow", "retry-after", "www-authenticate")}

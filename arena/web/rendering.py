@@ -108,7 +108,7 @@ def render_in_pieces(template: str, **values: Any) -> Iterator[str]:
 def error_page(request: Request, exc: Exception) -> Response:
     status = http_status_of(exc)
     told = describe_error(request, exc)
-    return render_page(request, "fault.html", status, error_headers(exc), title=status.phrase, sentence=told)
+    return render_page(request, "fault.html", status, error_headers(request, exc), title=status.phrase, sentence=told)
 
 
 def respond_with_etag(

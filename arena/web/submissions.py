@@ -15,7 +15,6 @@ import secrets
 import time
 from collections.abc import Sequence
 from http import HTTPStatus
-from math import ceil
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -23,7 +22,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -59,6 +57,7 @@ from arena.store.registry import RegisteredBot, find_registered_bot
 from arena.store.tokens import hash_token
 from arena.web.answers import Pieces, StreamedAnswer, queue_endpoint, visitor_of
 from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
+from arena.web.bearer_tokens import BearerTokens
 from arena.web.bot_logs import log_routes
 from arena.web.errors import NotFound
 from arena.web.hosted_sources import read_only_file
@@ -67,7 +66,6 @@ from arena.web.kept_files import is_version_number, kept_routes
 from arena.web.offline import grades_of, offline_page_in_pieces
 from arena.web.program_uploads import UploadPlaces, UploadTimeouts, read_body
 from arena.web.rendering import site_of
-from machine.keyed_limiter import WRONG_TOKEN_BACKOFF, KeyedLimiter
 from machine.timeouts import scale_timeouts
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
@@ -130,10 +128,10 @@ AnyVersion = TypeVar("AnyVersion", BotVersion, VersionAnswer)
 
 
 class Submissions:
-    """The endpoints of submissions, with the limit on wrong tokens."""
+    """The endpoints of submissions."""
 
-    def __init__(self) -> None:
-        self._wrong_tokens = KeyedLimiter(WRONG_TOKEN_BACKOFF)
+    def __init__(self, tokens: BearerTokens) -> None:
+        self._tokens = tokens
         self._places = UploadPlaces()
         self._timeouts = scale_timeouts(UploadTimeouts())
         self._runners = _RunnerCount()
@@ -219,8 +217,8 @@ class Submissions:
         active = await run_in_threadpool(site_of(request).reader.read, active_version, bot.name)
         games = () if active is None else active.games
         opponent = request.query_params.get("opponent", "")
-        if not is_bot_name(opponent):
-            raise UsageFault("which bot shall it play against? Name it, as in ?opponent=random")
+        if opponent and not is_bot_name(opponent):  # without a name, the server says which bots are online
+            raise UsageFault(f"opponent is {short_repr(opponent)}: it is the name of a bot, as in ?opponent=random")
         game = request.query_params.get("game") or (games[0] if len(games) == 1 else "")
         if game not in games:
             raise UsageFault(
@@ -293,19 +291,11 @@ class Submissions:
         bot = await run_in_threadpool(site_of(request).reader.read, find_registered_bot, name)
         if bot is None:
             raise NotFound(f"there is no bot called {short_repr(name)}: it is registered when it first connects")
-        kind, _, token = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not token:
-            raise _unauthorized(f"the token of {bot.name} is missing: send it as Authorization: Bearer TOKEN")
-        address, now = visitor_of(request), time.monotonic()
+        token = self._tokens.read(request, bot.name)
         is_owner = bot.token_hash is not None and hmac.compare_digest(hash_token(token), bot.token_hash)
         if (is_owner and not bot.revoked) or hmac.compare_digest(token.encode(), hosting.token.encode()):
             return hosting, bot
-        wait = ceil(self._wrong_tokens.wait_s(address, now))
-        if wait:
-            text = f"too many wrong tokens came from {address}: try again in {wait} s"
-            raise HTTPException(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(wait)})
-        self._wrong_tokens.add(address, now)
-        raise _unauthorized(f"that is not the token of {bot.name}")
+        raise self._tokens.refuse(request, bot.name)
 
 
 class _RunnerCount:
@@ -332,10 +322,6 @@ class _RunnerCount:
             log.warning("the number of runners is not known: %s", fault)
             return None
         return None if status.hosting is None else len(status.hosting.runners)
-
-
-def _unauthorized(why: str) -> HTTPException:
-    return HTTPException(HTTPStatus.UNAUTHORIZED, why, {"WWW-Authenticate": "Bearer"})
 
 
 def _file_of(request: Request) -> str | None:

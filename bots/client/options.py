@@ -21,6 +21,9 @@ def read_command_line(bot: Bot, args: Sequence[str] | None) -> PartialSettings:
     parser.add_argument(
         "--submit", action="store_true", default=None, help="hand this program in: the arena checks and runs it"
     )
+    parser.add_argument(
+        "--status", action="store_true", default=None, help="show how the check of what was handed in went, and its log"
+    )
     return read_options(parser.parse_args(args))
 
 

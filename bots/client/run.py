@@ -101,7 +101,10 @@ def play(
         _compare_versions(bot, settings)
         return
     if settings.submit:
-        _submit(bot, settings)
+        import_module("bots.submission").submit_program(bot, settings)  # a bot that connects needs no HTTP
+        return
+    if settings.status:
+        import_module("bots.submission").show_status(bot, settings)
         return
     settings = for_people(settings) if bot.person else settings
     game = None if settings.game is None else _check_game(bot, settings.game, settings.config)
@@ -123,11 +126,6 @@ def _compare_versions(bot: Bot, settings: Settings) -> None:
     """Let the bot play another version of it. The module for this is imported only here: it needs the referee."""
     versions = import_module("bots.playing.versions")
     versions.compare_versions(bot, settings)
-
-
-def _submit(bot: Bot, settings: Settings) -> None:
-    """Hand the bot's program in. The module for this is imported only here: a bot that connects needs no HTTP."""
-    import_module("bots.submission").submit_program(bot, settings)
 
 
 def for_people(settings: Settings) -> Settings:

@@ -51,6 +51,7 @@ class PartialSettings(TypedDict, total=False):
     opponent: str | None
     against: str | None
     submit: bool | None
+    status: bool | None
     open: bool | None
     min_move_time: float | None
     patience: float | None
@@ -80,6 +81,8 @@ class Settings:
     """The file of another version of the bot, to play against on this machine, without an arena."""
     submit: bool = False
     """True to hand the program in at the arena, which checks and runs it, instead of playing."""
+    status: bool = False
+    """True to show how the arena runs the program that was handed in, instead of playing."""
     open: bool = False
     """True to take any match of `game` or, without a game, any match of all games that the bot plays."""
     min_move_time: float = 0.0

@@ -58,7 +58,9 @@ def hosted(
     games: Annotated[
         str | None, typer.Option(metavar="A,B|all", help="The games that it plays, of those that it was checked for.")
     ] = None,
-    play: Annotated[str | None, typer.Option(metavar="BOT", help="Play an unrated match against this bot now.")] = None,
+    play: Annotated[
+        str | None, typer.Option(metavar="BOT", help="Play an unrated match against it now; '' lists who takes one.")
+    ] = None,
     game: Annotated[str | None, typer.Option(help="The game of --play [the only one that it plays].")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="With --play: follow the match to its end.")] = False,
     report: Annotated[int | None, typer.Option(metavar="VERSION", help="Show the report of a version.")] = None,

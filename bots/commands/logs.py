@@ -9,7 +9,7 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from bots.agents.page import PageError
+from bots.agents.page import PageClient, PageError
 from bots.client.settings import DEFAULT_URL
 from bots.commands.owner_client import PageOption, ServerOption, TokenOption, client_of_owner
 from bots.submission import explaining_absence
@@ -42,13 +42,13 @@ def logs(
     client = client_of_owner(name, server, token, page)
     with explaining_absence():
         if match is not None:
-            say("\n".join(_describe_match(name, _convert(client.fetch("bots", name, "logs", match), _Log))))
+            say("\n".join(_describe_match(name, _convert(client.fetch("bots", name, "logs", match), _Log), client)))
             return
         found = _convert(client.fetch("bots", name, "logs", search=search or None).get("logs"), list[_Log])
     if not found:
         raise Fault(f"{name}: no log contains {search!r}" if search else f"{name}: its program has written nothing")
     for log in found:
-        say("\n".join(_describe_entry(log)))
+        say("\n".join(_describe_entry(log, client)))
 
 
 def _convert(answer: Any, kind: Any) -> Any:
@@ -58,12 +58,19 @@ def _convert(answer: Any, kind: Any) -> Any:
         raise PageError(f"the arena answers like another version: {exc}") from exc
 
 
-def _describe_entry(log: _Log) -> Iterator[str]:
+def _describe_entry(log: _Log, client: PageClient) -> Iterator[str]:
     yield f"{log.match}  version {log.version}  {log.written}"
-    yield from (f"  {escape_unprintable(str(fault))}" for fault in log.faults)
+    yield from _describe_faults(log, client)
     yield from (f"  | {escape_unprintable(line)}" for line in log.lines)
 
 
-def _describe_match(name: str, log: _Log) -> Iterator[str]:
-    yield f"{name}: match {log.match}, version {log.version}"
+def _describe_match(name: str, log: _Log, client: PageClient) -> Iterator[str]:
+    yield f"{name}: match {log.match}, version {log.version}: {client.url_of('matches', log.match)}"
+    yield from _describe_faults(log, client)
     yield from (escape_unprintable(line) for line in log.text.splitlines())
+
+
+def _describe_faults(log: _Log, client: PageClient) -> Iterator[str]:
+    """Yield a line for each fault, with the address of the position in which it came."""
+    page = client.url_of("matches", log.match)
+    yield from (f"  {escape_unprintable(str(fault))}: {page}#ply={fault.ply}" for fault in log.faults)

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from arena.store import bot_logs
-from arena.store.bot_logs import add_log, fault_notes, list_logs, logs_of_match, remove_old_logs
+from arena.store.bot_logs import add_log, fault_notes, find_logged, list_logs, logs_of_match, remove_old_logs
 from arena.store.registry import anonymize_bot, register_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
@@ -49,6 +49,7 @@ def test_logs_are_listed_newest_first_and_found_by_their_text_and_faults(store: 
     (log,) = store.read(logs_of_match, "ann", "m-2")
     assert (log.number, log.log.text, log.log.faults) == (2, "lost\0", (FAULT,))
     assert store.read(logs_of_match, "ann", "m-3") == []
+    assert store.read(find_logged, "m-3", ["Ann", "Bob", "stranger"]) == ["Bob"]
 
 
 def test_a_line_tells_in_how_many_matches_a_version_failed_and_how_in_the_last(store: Store) -> None:

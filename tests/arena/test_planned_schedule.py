@@ -13,6 +13,7 @@ from arena.hosting.schedule import (
     MAX_FAILURES,
     Abandon,
     Begin,
+    NoteOnline,
     Planned,
     Resume,
     next_night,
@@ -21,13 +22,15 @@ from arena.hosting.schedule import (
 
 NOON = datetime.fromisoformat("2026-11-29T12:00:00Z")
 SECOND = timedelta(seconds=1)
+TIMES = st.integers(-5000, 5000).map(lambda seconds: NOON + timedelta(seconds=seconds))
 PLANS = st.builds(
     Planned,
     st.integers(1, 9),
-    st.integers(-5000, 5000).map(lambda seconds: NOON + timedelta(seconds=seconds)),
+    TIMES,
     st.booleans(),
     st.integers(0, 2),
     st.integers(0, MAX_FAILURES),
+    st.none() | TIMES,
 )
 
 
@@ -41,6 +44,14 @@ def test_it_waits_for_checks_that_matter_to_it_but_not_for_ever() -> None:
     plans = [Planned(1, NOON, unchecked=1)]
     assert next_steps(plans, (), NOON) == []
     assert next_steps(plans, (), NOON + timedelta(seconds=MAX_CHECKS_DELAY_S)) == [Begin(1)]
+
+
+def test_who_is_online_is_noted_as_entries_close_also_while_another_is_played_and_it_begins_no_earlier() -> None:
+    plan = Planned(1, NOON, closes=NOON)
+    assert next_steps([plan], (2,), NOON - SECOND) == []
+    assert next_steps([plan], (2,), NOON) == [NoteOnline(1)]
+    assert next_steps([plan], (), NOON, settled=False) == [], "the bots are not back yet after a restart"
+    assert next_steps([plan._replace(closes=None)], (), NOON) == [Begin(1)]
 
 
 def test_one_is_played_at_a_time_first_the_one_that_had_begun_then_the_earliest() -> None:
@@ -63,8 +74,12 @@ def test_whatever_the_states_every_tournament_is_played_or_given_up_in_the_end(p
     while left:
         steps = next_steps(list(left.values()), (), now)
         assert steps, "nothing waits for ever"
-        assert sum(not isinstance(step, Abandon) for step in steps) <= 1
-        played += [left.pop(step.plan).id for step in steps]
+        assert sum(isinstance(step, Begin | Resume) for step in steps) <= 1
+        for step in steps:
+            if isinstance(step, NoteOnline):
+                left[step.plan] = left[step.plan]._replace(closes=None)
+            else:
+                played.append(left.pop(step.plan).id)
     assert sorted(played) == sorted(plan.id for plan in plans)
 
 

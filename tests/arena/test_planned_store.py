@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from arena.store import planned
 from arena.store.entrants import HostedEntrant, find_active, tournaments_of_bot
-from arena.store.planned import PlannedTerms, PlannedTournament
+from arena.store.planned import PlanDraft, PlannedTerms, PlannedTournament
 from arena.store.store import Store
 from arena.store.tournament_state import is_finished
 from databases import EVERY_DATABASE
@@ -33,7 +34,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def plan(store: Store, starts: str = NOON, *, nightly: bool = False) -> PlannedTournament:
-    number = store.write(planned.add_plan, "Cup", TERMS, NOON, starts, nightly=nightly)
+    draft = PlanDraft(title="Cup", terms=TERMS, closes=NOON, starts=starts, nightly=nightly)
+    number = store.write(planned.add_plan, draft)
     return next(one for one in store.read(planned.list_plans) if one.id == number)
 
 
@@ -84,14 +86,34 @@ def test_it_begins_once_and_not_at_all_if_a_version_is_gone_or_it_was_removed(st
         store.write(planned.begin_plan, first, *KEYS, [entrant(store, "gone")], "", (NEXT_NOON, NEXT_NOON))
     assert store.read(planned.list_plans) == [first], "nothing has changed"
     store.write(planned.begin_plan, first, *KEYS, [], "", None)
-    with pytest.raises(UsageFault, match="plan 1 has begun or was removed"):
+    with pytest.raises(UsageFault, match="plan 1 has begun, or was changed"):
         store.write(planned.begin_plan, first, *KEYS, [], "", None)
     with pytest.raises(UsageFault, match="plan 1 is playing: only one that waits can be removed"):
         store.write(planned.remove_plan, 1)
     second = plan(store)
     assert store.write(planned.remove_plan, second.id) == second
-    with pytest.raises(UsageFault, match="has begun or was removed"):
+    with pytest.raises(UsageFault, match="there is no plan 2"):
         store.write(planned.fail_to_begin, second, "", None)
+
+
+def test_one_is_changed_until_it_begins_and_who_was_online_is_noted_for_the_deadline_it_has(store: Store) -> None:
+    first = plan(store)
+    store.write(planned.note_online, first, {"bob", "ann"})
+    noted = store.read(planned.find_plan, first.id)
+    assert noted.terms.online_bots == ["ann", "bob"]
+    store.write(planned.note_online, first, ())  # too late: it is noted
+    draft = PlanDraft(title="Cup", terms=TERMS, closes=NOON, starts=NEXT_NOON)
+    store.write(planned.change_plan, first.id, draft)
+    changed = store.read(planned.find_plan, first.id)
+    assert (changed.starts, changed.terms.online_bots) == (NEXT_NOON, ["ann", "bob"])
+    with pytest.raises(UsageFault, match="plan 1 has begun, or was changed"):
+        store.write(planned.begin_plan, noted, *KEYS, [], "", None)
+    store.write(planned.change_plan, first.id, replace(draft, closes=NEXT_NOON))
+    later = store.read(planned.find_plan, first.id)
+    assert later.terms == TERMS
+    store.write(planned.begin_plan, later, *KEYS, [], "", None)
+    with pytest.raises(UsageFault, match="plan 1 is playing: only one that waits can be changed"):
+        store.write(planned.change_plan, first.id, draft)
 
 
 def test_there_are_not_too_many_that_wait(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

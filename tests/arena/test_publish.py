@@ -11,6 +11,7 @@ import pytest
 from msgspec import json
 
 from arena.store.entrants import find_entrants, freeze_entrants
+from arena.store.registry import set_display
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from commands import call
@@ -66,16 +67,20 @@ def test_the_page_stands_alone_and_has_table_cross_table_and_matches(tmp_path: P
 
 def test_the_table_is_joined_with_the_file_of_names(tmp_path: Path, tournament: str) -> None:
     names = tmp_path / "names.csv"
-    names.write_text("Name;display;group;=mail\nBOB;Bób;1;=bob@example.org\nzoe;;2;\nbob;;1;other@example.org\n")
+    names.write_text(
+        "Name;display;group;=mail\nBOB;Bób;1;=bob@example.org\nzoe;;2;\nbob;;1;other@example.org\nänne ó;;3;\n"
+    )
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        store.write(set_display, "ann", "Änne Ó")
     words = ["--to", str(tmp_path / "result"), "--names", str(names), "--data", str(tmp_path)]
     assert call("arena", "publish", tournament, *words).code == 0
     with (tmp_path / "result" / "results.csv").open(newline="") as file:
         rows = {row["name"]: row for row in csv.DictReader(file, delimiter=";")}
-    assert list(rows) == ["BOB", "zoe", "bob", "ann", "cid"]
+    assert list(rows) == ["BOB", "zoe", "bob", "änne ó", "cid"], "one who was registered with --ascii-names is found"
     assert rows["bob"]["place"] == rows["BOB"]["place"], "two people may have one bot"
     assert [rows["BOB"][column] for column in ("display", "group", "version", "late")] == ["Bób", "1", "1", "late"]
     assert rows["BOB"]["'=mail"] == "'=bob@example.org", "a spreadsheet computes nothing"
-    assert [rows["ann"][column] for column in ("place", "score", "won", "forfeits")] == ["1", "1.0000", "2", "0"]
+    assert [rows["änne ó"][column] for column in ("place", "score", "won", "forfeits")] == ["1", "1.0000", "2", "0"]
     assert [rows["zoe"][column] for column in ("place", "score", "played")] == ["", "", ""]
     assert '<bdi class="display">Bób</bdi>' in (tmp_path / "result" / "index.html").read_text()
 

@@ -80,6 +80,7 @@ async def test_an_owner_hands_programs_in_and_changes_how_the_bot_runs(
         await show_logs.click()
         listed = page.locator("#owner-log-list li")
         await expect(listed).to_contain_text("at ply 3 its program ended with exit code 1KeyError: 3")
+        await expect(listed.get_by_text("at ply 3")).to_have_attribute("href", "/matches/m-1#ply=3")
         await page.get_by_role("button", name="Log of m-1").click()
         await expect(page.locator("#owner-log")).to_contain_text("heaps <b>")
         await expect(page.locator("#owner-log")).to_be_focused()
@@ -104,7 +105,9 @@ async def test_an_owner_hands_programs_in_and_changes_how_the_bot_runs(
         assert await barriers(page) == ""
         assert await sideways(page) == 0
 
+        await page.evaluate("location.hash = 'log=m-1'")
         await page.reload()
+        await expect(page.locator("#owner-log")).to_contain_text("heaps <b>")
         await expect(state).to_contain_text("Version 1 plays")
         await page.get_by_text("Source of version 1, mine.py").click()
         await expect(page.locator("details pre").first).to_contain_text("class Mine")

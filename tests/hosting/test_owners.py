@@ -76,7 +76,7 @@ async def test_the_owner_and_the_operator_read_and_search_the_logs_of_matches(tm
             "m-3  version 1",
             "m-2  version 1",
             "m-1  version 1",
-            "  at ply 3 its program ended with exit code 1; it is restarted",
+            f"  at ply 3 its program ended with exit code 1; it is restarted: {await arena.page()}/matches/m-1#ply=3",
         ]
         assert [line for line in (await logs("--search", "opening")).out.splitlines() if "|" in line] == [
             "  | Opening 2",
@@ -84,7 +84,8 @@ async def test_the_owner_and_the_operator_read_and_search_the_logs_of_matches(tm
         ]
         assert "no log contains 'nothing'" in (await logs("--search", "nothing")).err
         assert (await logs("--match", "m-1")).out.splitlines() == [
-            "mine: match m-1, version 1",
+            f"mine: match m-1, version 1: {await arena.page()}/matches/m-1",
+            f"  at ply 3 its program ended with exit code 1; it is restarted: {await arena.page()}/matches/m-1#ply=3",
             "opening",
             "KeyError: 3\\x1b[2J",
             "[note]",
@@ -164,10 +165,13 @@ async def test_an_owner_has_the_bot_play_an_open_opponent_now(tmp_path: Path, pr
         await runner.report(await runner.next(CheckVersion), passed=True, report="")
         run = await runner.next(RunBot)
         async with player(arena.url, "mine", token=run.ticket) as mine, player(arena.url, "ben") as ben:
-            assert "cleo is not online" in (await hosted(arena, "--play", "cleo")).err
-            assert "ben takes no match of nim now" in (await hosted(arena, "--play", "ben")).err
+            nobody = "no other bot takes a match of nim now"
+            assert f"cleo is not online: {nobody}" in (await hosted(arena, "--play", "cleo")).err
+            assert f"ben takes no match of nim now: {nobody}" in (await hosted(arena, "--play", "ben")).err
             await mine.seek(config={"preset": "classic"})
             await ben.seek(open=True)
+            unnamed = "name an opponent: these take a match of nim now: ben"
+            assert unnamed in (await hosted(arena, "--play", "")).err
             played = asyncio.create_task(hosted(arena, "--play", "Ben", "--wait"))
             start = await ben.begin()
             assert sorted(seat["bot"] for seat in start["seats"]) == ["ben", "mine"]

@@ -73,7 +73,7 @@ async def test_what_is_no_program_or_no_change_is_refused_in_one_line(tmp_path: 
             ("hosting?paused=1", "paused is '1': one of true, false"),
             ("hosting?version=one", "version is 'one': a whole number"),
             ("submissions/1?published=yes", "published is 'yes': one of true, false"),
-            ("matches?game=nim", "which bot shall it play against?"),
+            ("matches?opponent=a+b", "opponent is 'a b': it is the name of a bot"),
         ):
             wrong = await get(f"{bot}/{query}", own, "POST")
             assert wrong.status == 400, query

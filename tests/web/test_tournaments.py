@@ -9,7 +9,7 @@ from msgspec import json
 
 from arena.store.luck_value import MatchLuck
 from arena.store.match_luck import save_luck
-from arena.store.planned import PlannedTerms, add_plan
+from arena.store.planned import PlanDraft, PlannedTerms, add_plan
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from seasons import finish, paid, result
@@ -230,7 +230,8 @@ def test_a_tournament_of_hosted_bots_has_its_title_and_the_versions_that_entered
 def test_planned_tournaments_are_listed_before_they_begin(visitor: Visitor) -> None:
     closes, starts = "2026-12-24T18:00:00.000Z", "2026-12-24T20:00:00.000Z"
     terms = PlannedTerms(game="nim")
-    visitor.store.write(add_plan, "Final <1>", terms, closes, starts, nightly=True)
+    draft = PlanDraft(title="Final <1>", terms=terms, closes=closes, starts=starts, nightly=True)
+    visitor.store.write(add_plan, draft)
     page = visitor.get("/tournaments").text
     row = page[page.index("Final &lt;1&gt;") :]
     assert [row.index(text) for text in ("each day", ">Nim<", f'datetime="{closes}"', f'datetime="{starts}"')]

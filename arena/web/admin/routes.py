@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from arena.web.admin import hosting, ladder, log, roster, tournaments
+from arena.web.admin import hosting, ladder, log, plans, roster, tournaments
 from arena.web.admin.access_control import AccessControl
 from arena.web.admin_config import PREFIX
 
@@ -15,6 +15,7 @@ PAGE_ROUTES = {
     "/seasons": ladder.seasons,
     "/tournaments": tournaments.tournaments,
     "/hosting": hosting.hosting,
+    "/plans": plans.plans,
     "/log": log.log,
 }
 """The handlers of the admin pages, by the path below `PREFIX`."""
@@ -24,6 +25,7 @@ FORM_ROUTES = {
     "/matches": ladder.annul,
     "/seasons": ladder.start_season,
     "/tournaments": tournaments.change,
+    "/plans": plans.change,
 }
 """The function that handles each form of the admin pages, by path."""
 

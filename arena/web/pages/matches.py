@@ -13,6 +13,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.store.bot_logs import find_logged
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
 from arena.store.result_queries import OUTCOMES, RecordRemoved, record_of, result_of
@@ -155,9 +156,11 @@ def _render_stored(request: Request, result: Result, data: bytes | None, damage:
             record = yield from record_reader.read_record_in_steps(data, f"the record of {result.match}")
         except BadRecord as exc:
             damage = str(exc)
+    site, bots = site_of(request), [seat.bot for seat in result.seats]
     yield render_bytes(
         request,
         "match.html",
+        logged=[] if site.hosting is None else site.reader.read(find_logged, result.match, bots),
         result=result,
         title=match_title(result.game, result.config),
         told=result_sentence(result.reason, result.plies, result.seats),

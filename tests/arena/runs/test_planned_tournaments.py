@@ -11,10 +11,12 @@ import pytest
 from arena.hosting.schedule import MAX_FAILURES
 from arena.operations import planned_tournaments
 from arena.operations.planned_tournaments import PlannedTournaments
+from arena.runs.plan import RunTerms
 from arena.store import planned
 from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import add_version, end_check
-from arena.store.planned import PlannedTerms, PlannedTournament
+from arena.store.entrants import EntrantList
+from arena.store.planned import PlanDraft, PlannedTerms, PlannedTournament
 from arena.store.registry import anonymize_bot
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
@@ -48,9 +50,12 @@ async def store(tmp_path: Path) -> AsyncIterator[AsyncStore]:
         await archive.drain()
 
 
-async def plan(store: AsyncStore, closes: str, *, nightly: bool = False, late: bool = False) -> int:
-    terms = PlannedTerms(game="nim", clock="300", late=late)
-    return await store.write(planned.add_plan, "Cup", terms, closes, closes, nightly=nightly)
+async def plan(
+    store: AsyncStore, closes: str, *, nightly: bool = False, late: bool = False, online: bool = False
+) -> int:
+    terms = PlannedTerms(game="nim", clock="300", late=late, online=online, opponents=["random"] if online else [])
+    draft = PlanDraft(title="Cup", terms=terms, closes=closes, starts=closes, nightly=nightly)
+    return await store.write(planned.add_plan, draft)
 
 
 async def states(store: AsyncStore) -> list[str]:
@@ -63,9 +68,9 @@ async def test_it_is_played_unrated_with_frozen_versions_by_a_server_that_restar
 ) -> None:
     monkeypatch.setattr(planned_tournaments, "process_pool", threads)
     await plan(store, utc_now())
-    await PlannedTournaments(store, tmp_path).look()
+    await PlannedTournaments(store, tmp_path, tuple).look()
     assert await states(store) == ["playing"]
-    restarted = PlannedTournaments(store, tmp_path)
+    restarted = PlannedTournaments(store, tmp_path, tuple)
     await restarted.look()
     await restarted.wait()
     (played,) = await store.read(planned.list_plans)
@@ -84,7 +89,7 @@ async def test_one_whose_bot_was_deleted_meanwhile_says_so(
     monkeypatch.setattr(planned_tournaments, "check_bubblewrap", lambda user: None)
     monkeypatch.setattr("arena.runner.entrants.reserved_users", lambda count: nullcontext(range(count)))
     await plan(store, utc_now())
-    plans = PlannedTournaments(store, tmp_path)
+    plans = PlannedTournaments(store, tmp_path, tuple)
     await plans.look()
     await store.write(anonymize_bot, "ann")
     for _ in range(MAX_FAILURES):
@@ -97,7 +102,7 @@ async def test_one_whose_bot_was_deleted_meanwhile_says_so(
 
 async def test_one_that_can_not_be_played_is_given_up_with_the_reason(store: AsyncStore, tmp_path: Path) -> None:
     await plan(store, utc_now())
-    plans = Failing(store, tmp_path)
+    plans = Failing(store, tmp_path, tuple)
     for _ in range(1 + MAX_FAILURES):
         await plans.look()
         await plans.wait()
@@ -111,15 +116,59 @@ async def test_bots_that_came_after_the_deadline_enter_if_that_was_planned_and_a
     store: AsyncStore, tmp_path: Path
 ) -> None:
     await plan(store, PAST, late=True)
-    await PlannedTournaments(store, tmp_path).look()
+    await PlannedTournaments(store, tmp_path, tuple).look()
     (row,) = (await store.read(tournaments_page)).rows
     assert {bot: one["late"] for bot, one in row.arguments["hosted"].items()} == {"ann": True, "bob": True}
+
+
+async def test_of_those_online_only_they_enter_that_were_so_as_entries_closed_once_bots_are_back_after_a_start(
+    store: AsyncStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await plan(store, utc_now(), online=True, nightly=True)
+    online = ["ann", "connected"]
+    await PlannedTournaments(store, tmp_path, lambda: online).look()
+    (waiting,) = await store.read(planned.list_plans)
+    assert (waiting.state, waiting.terms.online_bots) == ("waiting", None)
+    monkeypatch.setattr(planned_tournaments, "ONLINE_SETTLE_S", 0.0)
+    plans = PlannedTournaments(store, tmp_path, lambda: online)
+    await plans.look()
+    online.append("bob")
+    await plans.look()
+    begun, following = await store.read(planned.list_plans)
+    assert (begun.state, begun.note) == ("playing", "bob was not online when entries closed: it does not enter")
+    assert following.terms.online_bots is None
+    (row,) = (await store.read(tournaments_page)).rows
+    assert list(row.arguments["hosted"]) == ["ann"]
+
+
+async def test_one_that_can_not_begin_for_an_unknown_reason_is_given_up_and_the_others_go_on(
+    store: AsyncStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def make_terms(plan: PlannedTournament, entrants: EntrantList) -> RunTerms:
+        if plan.id == 1:
+            raise KeyError("Cup")
+        return make_terms_of(plan, entrants)
+
+    make_terms_of = planned_tournaments.make_terms
+    monkeypatch.setattr(planned_tournaments, "make_terms", make_terms)
+    await plan(store, PAST, nightly=True)
+    await plan(store, utc_now())
+    plans = PlannedTournaments(store, tmp_path, tuple)
+    for _ in range(MAX_FAILURES):
+        await plans.look()
+    assert await states(store) == ["waiting", "waiting"]
+    await plans.look()
+    failed, begun, following = await store.read(planned.list_plans)
+    assert (failed.state, failed.note) == ("failed", "it failed several times: KeyError: 'Cup'")
+    assert (begun.state, following.state) == ("playing", "waiting")
+    errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert errors == ["the tournament Cup can't begin: KeyError: 'Cup'"] * MAX_FAILURES
 
 
 async def test_it_waits_for_the_check_of_what_was_handed_in_in_time(store: AsyncStore, tmp_path: Path) -> None:
     version = await store.write(add_version, "ann", "a" * 64, b"", '{"games": ["nim"]}')
     await plan(store, utc_now())
-    plans = PlannedTournaments(store, tmp_path)
+    plans = PlannedTournaments(store, tmp_path, tuple)
     await plans.look()
     assert await states(store) == ["waiting"]
     await store.write(end_check, version.id, passed=False, report="")
@@ -131,7 +180,7 @@ async def test_one_without_entrants_can_not_begin_and_the_next_night_is_planned(
     store: AsyncStore, tmp_path: Path
 ) -> None:
     await plan(store, PAST, nightly=True)
-    await PlannedTournaments(store, tmp_path).look()
+    await PlannedTournaments(store, tmp_path, tuple).look()
     failed, following = await store.read(planned.list_plans)
     assert failed.state == "failed"
     assert failed.note.startswith("a tournament needs two bots or more: 0 entered; ann, version 1, was handed in at")
@@ -170,14 +219,14 @@ def test_a_plan_is_added_listed_and_removed_by_commands(tmp_path: Path) -> None:
         (["--closes", "soon"], "--closes is 'soon': it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z"),
         (
             ["--closes", "2026-12-24", "--starts", "2026-12-24"],
-            "--starts is 2026-12-24T00:00:00.000Z, before the entries close at 2026-12-25T00:00:00.000Z: "
-            "it is that time or later",
+            "it starts at 2026-12-24T00:00:00.000Z, before the entries close at 2026-12-25T00:00:00.000Z: "
+            "it starts then or later",
         ),
         (
             ["--closes", "2026-12-24", "--format", "cup"],
             "there is no format 'cup': one of round-robin, gauntlet, swiss",
         ),
-        (["--closes", "2026-12-24", "--rounds", "0"], "--rounds is 0: it is 1 to 100000"),
+        (["--closes", "2026-12-24", "--rounds", "0"], "the number of rounds is 0: it is 1 to 100000"),
         (
             ["--closes", "2026-12-24", "--with", "a=greedy", "--bot", "A"],
             "two bots are called 'a': give one another name, like a-2=BOT",

@@ -55,8 +55,18 @@ part("match").addEventListener("submit", acting(play));
 part("logs-form").addEventListener("submit", acting(listLogs));
 part("file").addEventListener("submit", acting(handInFile));
 part("editor").addEventListener("submit", acting(() => handIn(part("name").value.trim(), part("text").value)));
+const linkedMatch = new URLSearchParams(location.hash.slice(1)).get("log"); // from the page of a match that led here
 if (token !== undefined) {
-  refresh().then(() => (part("").open = true), () => {});
+  refresh().then(open, () => {});
+} else if (linkedMatch !== null) {
+  part("").open = true;
+  part("token").focus();
+}
+
+/** Open what the owner sees, with the log of the match that led here. */
+function open() {
+  part("").open = true;
+  if (linkedMatch !== null) attempt(() => showLog(linkedMatch));
 }
 
 async function signIn(event) {
@@ -71,6 +81,7 @@ async function signIn(event) {
     keepToken(bot, token);
     field.value = "";
     part("pause").focus();
+    open();
   } catch (error) {
     complain(field, part("token-wrong"), sentence(error));
   }
@@ -146,8 +157,13 @@ async function listLogs() {
   part("log-list").replaceChildren(
     ...logs.map(({ match, version, faults, lines }) => {
       const button = el("button", { type: "button", onclick: () => attempt(() => showLog(match)) }, `Log of ${match}`);
-      const told = [...faults.map(({ ply, what }) => `at ply ${ply} its program ${what}`), ...lines];
-      return el("li", {}, button, ` version ${version}`, ...told.map((line) => el("div", { class: "small" }, line)));
+      const page = `/matches/${encodeURIComponent(match)}`;
+      const told = [
+        ...faults.map(({ ply, what }) => [el("a", { href: `${page}#ply=${ply}` }, `at ply ${ply}`), ` its program ${what}`]),
+        ...lines.map((line) => [line]),
+      ];
+      const rows = told.map((row) => el("div", { class: "small" }, ...row));
+      return el("li", {}, button, ` version ${version}, `, el("a", { href: page }, "its page"), ...rows);
     }),
   );
 }
