@@ -50,6 +50,12 @@ class Reconnect(Struct, frozen=True, gc=False):
     seat: int
 
 
+class RunnerLost(Struct, frozen=True, gc=False):
+    """The arena has lost the runner of a seat's bot, and starts the bot on another one. This is no fault of the bot."""
+
+    seat: int
+
+
 class Forfeit(Struct, frozen=True, gc=False):
     """A seat will not come back, so it loses at once, before its clock runs out."""
 
@@ -145,6 +151,7 @@ MatchEvent = (
     | Resignation
     | Disconnect
     | Reconnect
+    | RunnerLost
     | Forfeit
     | NoShow
     | DeadlineReached

@@ -36,6 +36,7 @@ from referee.effects import (
     ReleaseSeat,
     ReportRulesFault,
     Resignation,
+    RunnerLost,
     SeatReady,
     SendDelay,
     SendToSeat,
@@ -76,7 +77,9 @@ class MatchTimeouts:
     ready_timeout_s: float = 10.0
     """Seconds within which every seat must report that it is ready."""
     return_timeout_s: float = 30.0
-    """Seconds within which every seat must come back after a restart of the arena. No clock runs until then."""
+    """Seconds within which every seat must come back after a restart of the arena, or the loss of a runner. Until then,
+    no clock runs.
+    """
 
 
 class Match:
@@ -430,6 +433,16 @@ class Match:
         self.standing.note_disconnect(event.seat, now)
         return [self._next_deadline()] if self._away_limit_s and self.standing.phase is Phase.PLAYING else []
 
+    def _on_runner_lost(self, event: RunnerLost, now: float) -> list[Effect]:
+        """Stop the clocks until every seat is back, as after a restart of the arena."""
+        standing = self.standing
+        if standing.course is not None and event.seat in standing.course.dropped_out:
+            return []
+        standing.note_disconnect(event.seat, now)
+        standing.clock = standing.clock.stop(now)
+        standing.wait_until = now + self._timeouts.return_timeout_s
+        return [SetDeadline(standing.wait_until)]
+
     def _next_deadline(self) -> SetDeadline:
         return SetDeadline(self.standing.deadline(self._away_limit_s))
 
@@ -681,6 +694,7 @@ _WAITING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Resignation: Match._on_early_quit,
     Disconnect: Match._on_disconnect,
     Reconnect: Match._on_reconnect,
+    RunnerLost: Match._on_runner_lost,
     Forfeit: Match._ignore,
     NoShow: Match._on_early_quit,
     DeadlineReached: Match._on_ready_timeout,
@@ -695,6 +709,7 @@ _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Resignation: Match._on_resignation,
     Disconnect: Match._on_disconnect,
     Reconnect: Match._on_reconnect,
+    RunnerLost: Match._on_runner_lost,
     Forfeit: Match._on_forfeit,
     NoShow: Match._on_forfeit,
     DeadlineReached: Match._on_deadline,

@@ -96,8 +96,10 @@ OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT, HOSTED_BOTS_ACCOUNT = "the operator", "t
 bots, `HOSTED_BOTS_ACCOUNT` that of the bots on this machine's runners. They connect to private sockets. All other
 clients have the account of their address.
 """
+HOSTED_READY_TIMEOUT_S = 20.0
+"""Seconds within which seats must be ready at an arena with hosted bots: a frozen runner is known as lost after 8 s."""
 HOSTED_RETURN_TIMEOUT_S = 60.0
-"""Seconds that matches wait for their seats after a restart of a server with hosted bots. A runner first starts two
+"""Seconds that matches wait for their seats after the loss of a runner, or a restart of the server. A runner starts two
 processes for each bot, while other clients only connect again.
 """
 
@@ -360,10 +362,12 @@ async def _serve_site(
 
 
 def host_timeouts(settings: ServerSettings) -> HostTimeouts:
-    """Return the time limits for clients. After a restart, matches wait longer where runners must start bots again."""
+    """Return the time limits for clients. Matches wait longer where runners must start bots again."""
     if not hosts_bots(settings):
         return HostTimeouts()
-    return HostTimeouts(match=MatchTimeouts(return_timeout_s=HOSTED_RETURN_TIMEOUT_S))
+    return HostTimeouts(
+        match=MatchTimeouts(ready_timeout_s=HOSTED_READY_TIMEOUT_S, return_timeout_s=HOSTED_RETURN_TIMEOUT_S)
+    )
 
 
 def _feed(settings: ServerSettings) -> Feed | None:

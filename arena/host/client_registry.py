@@ -15,7 +15,7 @@ from protocol.close_codes import NOT_AUTHENTICATED, SUPERSEDED
 from protocol.error_codes import AUTH_FAILED
 from protocol.messages import Error, ListedBot, Listing
 from protocol.names import fold_name
-from referee.effects import Forfeit
+from referee.effects import Forfeit, RunnerLost
 
 RELEASE_BATCH_SIZE = 8
 """Number of seats or watched matches that are released in one piece of work after a client has disconnected."""
@@ -175,6 +175,11 @@ class ClientRegistry:
         """Forfeit all running matches of a bot that will not come back."""
         for runner, seat in list(self.matches_of(bot).values()):
             runner.receive(Forfeit(seat))
+
+    def hold_matches(self, bot: str) -> None:
+        """Let all running matches of a bot wait for it: its runner was lost, and it is started elsewhere."""
+        for runner, seat in list(self.matches_of(bot).values()):
+            runner.receive(RunnerLost(seat))
 
     def matches_with(self, bot: str) -> list[MatchRunner]:
         """Return the running matches that have a bot among their players, even if it has left its seat."""

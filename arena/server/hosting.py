@@ -269,6 +269,7 @@ class Hosting:
             if isinstance(effect, fleet.StopBot):
                 if isinstance(event, fleet.RunnerLeft):
                     self._orphans.add(effect.bot)
+                    self._clients.hold_matches(effect.bot)
                 self._tickets.revoke(effect.bot)
                 self._send(effect.runner, EndBot(bot=effect.bot))
             elif isinstance(effect, fleet.FinishBot):

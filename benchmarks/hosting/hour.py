@@ -1,6 +1,7 @@
 """Kill, freeze and cut off runners at random while hosted and connected bots play on one ladder.
 
-    python benchmarks/hosting/hour.py [--minutes 60] [--bots 40] [--connected 10] [--faults 20] [--seed 1] [--small]
+    python benchmarks/hosting/hour.py [--minutes 60] [--bots 40] [--connected 10] [--faults 20] [--seed 1]
+        [--logs FOLDER] [--small]
 
 Two runners have slots for all hosted bots each. Both reach the arena through a proxy. One fault at a time happens to
 one of them: it is killed and started again; it is frozen with all its processes (SIGSTOP) for a short or a long time;
@@ -30,7 +31,8 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -198,6 +200,8 @@ class FaultLog:
         self.ledger = Ledger()
         self.absences = Absences()
         self.faults: Counter[str] = Counter()
+        self.history: list[str] = []
+        """A line for each fault: when it came, to which runner, and for how long."""
         self.samples: list[Sample] = []
         self.hosted: set[str] = set()
         self.left_processes = 0
@@ -261,9 +265,12 @@ async def _let_fail(options: argparse.Namespace, links: list[Link], fault_log: F
         until = began + seconds * (number + rng.uniform(0.4, 0.6)) / options.faults
         await asyncio.sleep(max(0.0, until - time.monotonic()))
         kind, link = next(kinds), rng.choice(links)
+        duration_s = rng.uniform(*FAULTS[kind])
         fault_log.faults[kind] += 1
+        now = datetime.now(UTC)
+        fault_log.history.append(f"{now:%H:%M:%S}: {link.runner.folder.name} was {kind} for {duration_s:.0f} s")
         fault_log.absences.begin(kind, link.runner.bots())
-        await link.break_and_mend(kind, rng.uniform(*FAULTS[kind]))
+        await link.break_and_mend(kind, duration_s)
     await asyncio.sleep(max(0.0, began + seconds - time.monotonic()))
 
 
@@ -308,13 +315,36 @@ def judge(arena: HostedArena, fault_log: FaultLog, minutes: float) -> list[str]:
     broken += [f"{match} hangs" for match in arena.server.running_matches()]
     still_away = fault_log.absences.still_away()
     broken += [f"{bot} did not move again after its runner was {why}" for bot, why in still_away.items()]
-    broken += [line.strip() for line in arena.server.log if "Traceback" in line]
-    broken += [f"runner: {line.strip()}" for one in arena.runners for line in one.log if "Traceback" in line]
+    broken += find_tracebacks(arena.server.log)
+    broken += [found for runner in arena.runners for found in find_tracebacks(runner.log)]
     if fault_log.left_processes:
         broken.append(f"{fault_log.left_processes} processes outlive their runners")
     if minutes >= MIN_GROWTH_MINUTES:
         broken += find_growth(fault_log.samples, len(results))
+    if broken:
+        print(*fault_log.history, sep="\n")
     return broken
+
+
+def find_tracebacks(log: Sequence[str]) -> list[str]:
+    """Return each traceback in a log, with the line before it."""
+    found = []
+    for number, line in enumerate(log):
+        if line.startswith("Traceback"):
+            last = next((at for at in range(number + 1, len(log)) if not log[at].startswith(" ")), len(log) - 1)
+            found.append("".join(log[max(0, number - 1) : last + 1]).strip())
+    return found
+
+
+def keep_logs(arena: HostedArena, folder: Path) -> None:
+    """Write the logs of the server and of the runners to files of a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "server.log").write_text("".join(arena.server.log))
+    for runner in arena.runners:
+        (folder / f"{runner.folder.name}.log").write_text("".join(runner.log))
+        clients = runner.folder / "logs"
+        if clients.is_dir():
+            shutil.copytree(clients, folder / f"{runner.folder.name}-clients", dirs_exist_ok=True)
 
 
 def _list_counts(counts: Counter[str]) -> str:
@@ -371,6 +401,7 @@ def main() -> None:
         pause=option(1.0, "seconds that a bot takes per move"),
         pace=option(240, "matches an hour that the ladder starts for a bot"),
         seed=1,
+        logs=option(Path(), "a folder for the logs of the server, the runners and their clients", type=Path),
     )
     if shutil.which("bwrap") is None:
         raise SystemExit("this needs bubblewrap: apt-get install bubblewrap")
@@ -382,6 +413,8 @@ def main() -> None:
             f"{fault_log.faults.total()} faults"
         )
         broken = judge(arena, fault_log, options.minutes)
+        if options.logs != Path():
+            keep_logs(arena, options.logs)
     raise SystemExit(print_broken(broken, "nothing void, lost or doubled, and nothing hangs"))
 
 

@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosedError
 
 from arena.commands.serve import host_timeouts
 from arena.commands.settings import ServerSettings
+from arena.hosting import fleet
 from arena.operator.hosting import (
     CheckVersion,
     EndBot,
@@ -191,7 +192,22 @@ def test_a_bot_whose_runner_was_lost_is_its_authors_once_it_was_offline_in_betwe
     assert found == [False, False, True]
 
 
+async def test_the_matches_of_a_bot_whose_runner_is_lost_wait_for_it() -> None:
+    clients, tickets = Mock(), Mock()
+    tickets.issue.return_value = "ticket"
+    hosting = Hosting(Mock(), tickets, clients)
+    version = Mock(digest="d", number=1, games=())
+    version.name = "mine"
+    hosting._hosted[1] = version
+    for event in (fleet.RunnerJoined(1, 1), fleet.Snapshot((fleet.HostedBot("mine", 1),))):
+        hosting._feed(event)
+    clients.hold_matches.assert_not_called()
+    hosting._feed(fleet.RunnerLeft(1))
+    clients.hold_matches.assert_called_once_with("mine")
+
+
 def test_matches_wait_longer_after_a_restart_where_runners_must_start_bots_again() -> None:
     waits = [host_timeouts(ServerSettings(hosting=hosting)).match.return_timeout_s for hosting in (False, True)]
     assert waits == [30.0, 60.0]
-    assert host_timeouts(ServerSettings(runners=1)).match.return_timeout_s == 60.0
+    limits = host_timeouts(ServerSettings(runners=1)).match
+    assert (limits.ready_timeout_s, limits.return_timeout_s) == (20.0, 60.0)

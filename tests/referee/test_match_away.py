@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from referee.effects import Disconnect, Pause, Reconnect
+from referee.effects import Disconnect, Pause, Reconnect, RunnerLost, SeatReady
 from referee.match import MatchTimeouts
 from referee.record import write_line
 from referee.state import Phase
@@ -84,6 +84,35 @@ def test_time_for_which_a_match_is_held_is_no_absence() -> None:
     table.send(Disconnect(0), after=5)
     table.send(Pause(30.0), after=35)
     assert table.deadline == 195
+
+
+def test_after_the_loss_of_a_runner_no_clock_runs_until_the_seat_is_back() -> None:
+    table = table_of()
+    table.send(RunnerLost(0), after=5)
+    assert table.deadline == 105 + MatchTimeouts().return_timeout_s
+    table.send(Disconnect(0), after=1)
+    table.send(Reconnect(0), after=20)
+    table.play(A_MOVE)
+    assert table.lines[-1].clock[0] == 595_500, "5 s are off, and the increment is due"
+
+
+def test_a_seat_whose_runner_is_lost_before_the_match_begins_has_the_time_to_return() -> None:
+    table = Table()
+    table.open()
+    table.send(SeatReady(0, b""), after=5)
+    table.send(RunnerLost(1), after=1)
+    assert table.deadline == table.now + MatchTimeouts().return_timeout_s
+    table.send(Reconnect(1), after=20)
+    table.send(SeatReady(1, b""))
+    assert table.match.standing.phase is Phase.PLAYING
+
+
+def test_a_seat_that_is_not_back_after_the_loss_of_its_runner_loses_by_its_absence() -> None:
+    table = table_of()
+    table.send(RunnerLost(0), after=5)
+    table.expire()
+    table.expire()
+    assert ended(table) == ["disconnected", "win"]
 
 
 def test_after_a_restart_absences_are_counted_from_it_and_nobody_is_out_before_the_time_to_return() -> None:

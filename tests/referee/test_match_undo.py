@@ -22,6 +22,7 @@ from referee.effects import (
     Pause,
     Reconnect,
     Resignation,
+    RunnerLost,
     SeatReady,
     SendDelay,
 )
@@ -87,6 +88,7 @@ EVENTS = [
     (waiting, SeatReady(1, b"\x22" * 16)),
     (waiting, Resignation(1)),
     (waiting, Disconnect(0)),
+    (waiting, RunnerLost(0)),
     (waiting, NoShow(1)),
     (waiting, SendDelay(0, 99, 101)),
     (waiting, Pause(0.5)),
