@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.exceptions import ConnectionClosed, InvalidStatus, InvalidURI, WebSocketException
 from websockets.typing import Subprotocol
 
 from arena.network.admission import OPERATOR_SUBPROTOCOL
@@ -212,7 +212,7 @@ async def _connect(url: str, token: str, where: str, timeouts: OperatorTimeouts 
         raise NoServerAnswer(
             f"the server {where} does not answer within {timeouts.connect_timeout_s:g} s: see its log"
         ) from exc
-    except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
+    except (OSError, WebSocketException, ValueError, EOFError) as exc:
         raise NoServerAnswer(
             f"the server {where} does not answer like an arena: {escape_unprintable(str(exc))}"
         ) from exc

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.typing import Subprotocol
 
 from arena.network.admission import OPERATOR_SUBPROTOCOL, Access
@@ -389,3 +389,15 @@ async def test_the_bots_that_are_on_line_are_listed_as_such(tmp_path: Path) -> N
         assert (bot["bot"], bot["online"]["version"], bot["online"]["address"]) == ("ann", "3", "127.0.0.1")
     _, out, _ = await call_beside("arena", "bot", "list", "--json", *data)
     assert json.loads(out)[0]["online"] is None
+
+
+async def test_a_line_that_is_cut_during_the_handshake_is_no_answer_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def cut(*_: object, **__: object) -> None:
+        raise ConnectionClosedError(None, None)
+
+    monkeypatch.setattr("arena.operator.client.connect", cut)
+    with pytest.raises(NoServerAnswer, match="does not answer like an arena: no close frame received or sent"):
+        async with connect_to_url("ws://127.0.0.1:1", TOKEN):
+            pass
