@@ -123,7 +123,7 @@ def test_a_match_has_the_same_header_and_dice_and_its_bots_the_same_seeds_wherev
     changes: dict[str, Any],
 ) -> None:
     contestants = (*(Contestant(bot, (), reference=True) for bot in "ab"), RANDOM)
-    here = plan(contestants=contestants, game="risk-duel", rated=False, **changes)
+    here = plan(contestants=contestants, game="risk-campaign", rated=False, **changes)
     seats = make_seats(here, ENTRANTS)
     for pairing in here.schedule([]):
         there, same = plan_of_order(make_order(here, pairing, seats))
@@ -184,3 +184,14 @@ def test_without_a_server_it_is_said_where_the_runners_are_to_be(tmp_path: Path)
     words = ["arena", "tournament", "--hosted", "--on-runners", "--game", "nim", "--data", str(tmp_path)]
     said = "arena: --on-runners needs --server, the data folder or the URL of the arena with the runners\n"
     assert call(*words) == (2, "", said)
+
+
+@pytest.mark.parametrize(("words", "on_runners"), [(["--on-runners"], True), (["--on-server"], False), ([], None)])
+def test_a_plan_says_who_plays(tmp_path: Path, words: list[str], on_runners: bool | None) -> None:
+    register(tmp_path)
+    added = call(
+        "arena", "plan", "add", "Cup", "--game", "nim", "--closes", "2026-12-24", *words, "--data", str(tmp_path)
+    )
+    assert added.code == 0, added.err
+    (listed,) = json.loads(call("arena", "plan", "list", "--json", "--data", str(tmp_path)).out)
+    assert listed["terms"].get("on_runners") is on_runners
