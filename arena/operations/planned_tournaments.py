@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, closing
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, closing, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,13 +48,15 @@ from arena.store.planned import (
 from arena.store.tournament_state import tournament_randomness
 from machine.timestamps import format_timestamp, utc_now
 from machine.workers.local import WorkerPool, process_pool
-from protocol.errors import Fault, UsageFault
+from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games import load_game
 
 INTERVAL_S = 3.0
 """Seconds between two looks at what is planned."""
 ONLINE_SETTLE_S = 60.0
 """Seconds after the start of a server in which bots come back to it, before it notes who is online."""
+RUNNER_JOIN_TIMEOUT_S = 30.0
+"""Seconds for which a tournament that runners may play waits for one, before it is played on this machine."""
 GAVE_UP_NOTE = "it failed several times: the server's log says how"
 """The note of a tournament that was given up for another reason than a fault."""
 T = TypeVar("T")
@@ -192,7 +194,7 @@ class PlannedTournaments:
         started = await self._store.read(read_started, tournament)
         terms, entrants = restore_terms(started)
         run = terms.plan(tournament, started.seed, *await self._store.read(tournament_randomness, tournament))
-        if (matches := self._matches) is not None and _is_for_runners(plan.terms, matches, run):
+        if (matches := self._matches) is not None and await _is_for_runners(plan.terms, matches, run):
             log.info("runners play the tournament %s", plan.title)
             await self._play_by(RunnerPlayers(run, entrants, run.log_folder(self._data), matches.play), run)
         else:
@@ -229,13 +231,17 @@ class PlannedTournaments:
         return read
 
 
-def _is_for_runners(terms: PlannedTerms, matches: HostedMatches, plan: Plan) -> bool:
+async def _is_for_runners(terms: PlannedTerms, matches: HostedMatches, plan: Plan) -> bool:
     """Return whether runners play a tournament. If its terms do not say, they do if they have slots for a match and can
-    run all of its bots.
+    run all of its bots. Runners are waited for, as the server may have just started.
     """
     if terms.on_runners is not None:
         return terms.on_runners
-    return matches.can_play(plan.rules.seats) and all(one.reference for one in plan.contestants)
+    if all(one.reference for one in plan.contestants):
+        with suppress(ArenaFault):
+            await matches.wait_for_slots(plan.rules.seats, RUNNER_JOIN_TIMEOUT_S)
+            return True
+    return False
 
 
 def make_terms(plan: PlannedTournament, entrant_list: EntrantList) -> RunTerms:

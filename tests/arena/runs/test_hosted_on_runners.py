@@ -7,20 +7,22 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from arena.hosting.fleet import Fleet, RunnerJoined
+from arena.operations import planned_tournaments
 from arena.operations.planned_tournaments import PlannedTournaments, _is_for_runners
 from arena.operator.hosted_matches import MatchOrder, PlayMatch, ReportMatch
 from arena.runs.contestants import Contestant, parse_contestants
 from arena.runs.hosted_players import RunnerPlayers, make_order, make_seats, pack_report, plan_of_order, unpack_report
+from arena.server.hosted_matches import HostedMatches
 from arena.store import planned
 from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import change_hosting
-from arena.store.entrants import HostedEntrant
+from arena.store.entrants import HostedEntrant, tournaments_of_bot
 from arena.store.planned import PlannedTerms
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
@@ -46,8 +48,7 @@ class Runners:
         self.orders: list[MatchOrder] = []
         self.all_held = asyncio.Event()
 
-    def can_play(self, seats: int) -> bool:
-        return True
+    async def wait_for_slots(self, seats: int, within_s: float) -> None: ...
 
     async def play(self, order: MatchOrder) -> bytes:
         self.orders.append(order)
@@ -100,22 +101,31 @@ async def test_a_plan_goes_on_after_a_restart_and_no_match_counts_twice(store: A
 
 
 @pytest.mark.parametrize(
-    ("on_runners", "can_play", "bots", "is_for_runners"),
+    ("on_runners", "slots", "bots", "is_for_runners"),
     [
-        (None, True, [RANDOM], True),
-        (None, False, [RANDOM], False),
-        (None, True, [RANDOM, Contestant("mine", ("./mine",))], False),
-        (True, False, [RANDOM], True),
-        (False, True, [RANDOM], False),
+        (None, 2, [RANDOM], True),
+        (None, 1, [RANDOM], False),
+        (None, 2, [RANDOM, Contestant("mine", ("./mine",))], False),
+        (True, 1, [RANDOM], True),
+        (False, 2, [RANDOM], False),
     ],
     ids=["there are", "there are none", "they can not run it", "wanted", "not wanted"],
 )
-def test_runners_play_a_plan_if_it_says_so_or_if_they_can(
-    on_runners: bool | None, can_play: bool, bots: list[Contestant], is_for_runners: bool
+async def test_runners_play_a_plan_if_it_says_so_or_if_they_can_when_they_have_joined(
+    on_runners: bool | None,
+    slots: int,
+    bots: list[Contestant],
+    is_for_runners: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    terms, matches = PlannedTerms(game="nim", on_runners=on_runners), SimpleNamespace(can_play=lambda seats: can_play)
-    found = _is_for_runners(terms, matches, plan(contestants=tuple(bots)))  # type: ignore[arg-type]
-    assert found is is_for_runners
+    monkeypatch.setattr(planned_tournaments, "RUNNER_JOIN_TIMEOUT_S", 60.0 if is_for_runners else 0.0)
+    fleet, terms = Fleet(), PlannedTerms(game="nim", on_runners=on_runners)
+    matches = HostedMatches(fleet, lambda event: None)
+    found = asyncio.create_task(_is_for_runners(terms, matches, plan(contestants=tuple(bots))))
+    await asyncio.sleep(0)
+    fleet.receive(RunnerJoined(1, slots), 0.0)
+    matches.on_runner_joined()
+    assert await found is is_for_runners
 
 
 @pytest.mark.parametrize("changes", [{}, {"paired": True}, {"stem": "t0", "prefix": "t9"}])
@@ -123,7 +133,7 @@ def test_a_match_has_the_same_header_and_dice_and_its_bots_the_same_seeds_wherev
     changes: dict[str, Any],
 ) -> None:
     contestants = (*(Contestant(bot, (), reference=True) for bot in "ab"), RANDOM)
-    here = plan(contestants=contestants, game="risk-duel", rated=False, **changes)
+    here = plan(contestants=contestants, game="risk-campaign", rated=False, **changes)
     seats = make_seats(here, ENTRANTS)
     for pairing in here.schedule([]):
         there, same = plan_of_order(make_order(here, pairing, seats))
@@ -175,6 +185,7 @@ async def test_a_command_has_the_runners_of_a_server_play_and_resumes(tmp_path: 
         again = await call_beside(*words, "--server", str(tmp_path))
         assert (again.code, "2 of 2 matches were played before" in again.err) == (0, True)
     content = json.loads((tmp_path / "final.json").read_text())
+    assert await store.read(tournaments_of_bot, "ann") == [content["tournament"]], "the arena keeps its version"
     assert [match["reason"] for match in content["matches"]] == ["win", "win"]
     verified = call("arena", "replay", "verify", "--data", str(tmp_path / "final"))
     assert verified.code == 0, verified.out
@@ -184,3 +195,14 @@ def test_without_a_server_it_is_said_where_the_runners_are_to_be(tmp_path: Path)
     words = ["arena", "tournament", "--hosted", "--on-runners", "--game", "nim", "--data", str(tmp_path)]
     said = "arena: --on-runners needs --server, the data folder or the URL of the arena with the runners\n"
     assert call(*words) == (2, "", said)
+
+
+@pytest.mark.parametrize(("words", "on_runners"), [(["--on-runners"], True), (["--on-server"], False), ([], None)])
+def test_a_plan_says_who_plays(tmp_path: Path, words: list[str], on_runners: bool | None) -> None:
+    register(tmp_path)
+    added = call(
+        "arena", "plan", "add", "Cup", "--game", "nim", "--closes", "2026-12-24", *words, "--data", str(tmp_path)
+    )
+    assert added.code == 0, added.err
+    (listed,) = json.loads(call("arena", "plan", "list", "--json", "--data", str(tmp_path)).out)
+    assert listed["terms"].get("on_runners") is on_runners
