@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from arena.store.planned import PlanDraft, PlannedTerms, read_deadline, read_start
 from arena.web.errors import NotFound
+from arena.web.truth_values import read_truth
 from protocol.config_values import parse_value
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
@@ -38,8 +39,6 @@ PLAN_FIELDS = (
 """The names of the fields, which are those of the options of `arena plan add`."""
 MAX_PLAN_DIGITS = 9
 """Maximum number of digits of a plan's number."""
-TRUTH_VALUES = {"true": True, "false": False}
-"""The words for truth values."""
 
 
 def read_plan_fields(fields: Fields) -> PlanDraft:
@@ -132,10 +131,7 @@ class _GivenFields(Struct, frozen=True):
         return int(text) if text else usual
 
     def truth(self, name: str) -> bool:
-        text = self.one(name) or "false"
-        if text not in TRUTH_VALUES:
-            raise UsageFault(f"{name} is {short_repr(text)}: {list_choices(TRUTH_VALUES)}")
-        return TRUTH_VALUES[text]
+        return read_truth(name, self.one(name) or "false")
 
 
 def _read_config(game: str, preset: str, words: Sequence[str]) -> dict[str, Any]:
