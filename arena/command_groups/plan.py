@@ -89,6 +89,19 @@ def plan_list(to_json: Json = False, db: Database = None, data: Data = None) -> 
     show(database_of(db, data), to_json=to_json)
 
 
+@app.command("show")
+def plan_show(
+    number: Annotated[int, typer.Argument(metavar="PLAN")],
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Show who has handed in for a planned tournament, what failed its check, and what is late."""
+    from arena.commands.plans import show_one
+
+    show_one(number, database_of(db, data), to_json=to_json)
+
+
 @app.command("remove")
 def plan_remove(number: Annotated[int, typer.Argument(metavar="PLAN")], db: Database = None, data: Data = None) -> None:
     """Remove a planned tournament that has not begun.

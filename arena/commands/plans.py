@@ -14,6 +14,7 @@ from arena.operations.plans import checked_draft
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.store import planned
 from arena.store.actions import log_action
+from arena.store.plan_entrants import report_plan
 from arena.store.planned import PlanDraft, PlannedTerms, read_deadline, read_start
 from arena.store.store import Reader, Store
 from machine.terminal import say
@@ -81,6 +82,33 @@ def show(where: str, *, to_json: bool) -> None:
     for plan in plans:
         for line in plan.note.splitlines():
             say(f"plan {plan.id}: {line}")
+
+
+def show_one(number: int, where: str, *, to_json: bool) -> None:
+    """Print what the bots have handed in for a planned tournament. Raise `UsageFault` if it is unknown."""
+    with closing(Reader.open(where)) as reader:
+        report = reader.read(report_plan, reader.read(planned.find_plan, number))
+    if to_json:
+        print_document(report)
+        return
+    plan = report.plan
+    say(f"plan {number}: {plan.title}, {plan.terms.game}, {plan.state}; entries close at {plan.closes}")
+    rows = [
+        (
+            one.bot,
+            "" if one.enters is None else f"v{one.enters} late" if one.enters_late else f"v{one.enters}",
+            one.number,
+            f"{format_minute(one.submitted)}{' late' if one.late else ''}",
+            one.why or one.state,
+        )
+        for one in report.bots
+    ]
+    headers = ("bot", "enters", "newest", "handed in", "its check")
+    say(format_table(headers, rows, wrapped_column=4, left_columns=(0, 1, 3, 4), width=terminal_columns()))
+    for note in report.notes:
+        say(note)
+    if report.absent:
+        say(f"nothing handed in: {', '.join(report.absent)}")
 
 
 def remove(number: int, where: str) -> None:

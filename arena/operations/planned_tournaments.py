@@ -259,7 +259,8 @@ def make_terms(plan: PlannedTournament, entrant_list: EntrantList) -> RunTerms:
     )
     check_names([one.name for one in contestants])
     if len(contestants) < 2:
-        reasons = "".join(f"; {note}" for note in entrant_list.notes)
+        why = entrant_list.notes or ([] if entrant_list.entrants else [f"no hosted bot plays {terms.game}"])
+        reasons = "".join(f"; {note}" for note in why)
         raise UsageFault(f"a tournament needs two bots or more: {len(contestants)} entered{reasons}")
     return make_run_terms(terms, (*terms.opponents, *(one.bot for one in entrant_list.entrants)), contestants, further)
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from arena.store.planned import PlanDraft, PlannedTerms, read_deadline, read_start
 from arena.web.errors import NotFound
+from arena.web.truth_values import read_truth
 from protocol.config_values import parse_value
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
@@ -32,14 +33,13 @@ PLAN_FIELDS = (
     "clock",
     "late",
     "online",
+    "on_runners",
     "jobs",
     *LIST_FIELDS,
 )
 """The names of the fields, which are those of the options of `arena plan add`."""
 MAX_PLAN_DIGITS = 9
 """Maximum number of digits of a plan's number."""
-TRUTH_VALUES = {"true": True, "false": False}
-"""The words for truth values."""
 
 
 def read_plan_fields(fields: Fields) -> PlanDraft:
@@ -69,6 +69,7 @@ def read_plan_fields(fields: Fields) -> PlanDraft:
             late=given.truth("late"),
             online=given.truth("online"),
             opponents=given.many("with"),
+            on_runners=given.truth("on_runners") if given.one("on_runners") else usual.on_runners,
             jobs=given.number("jobs", usual.jobs),
         ),
         closes=closes,
@@ -96,6 +97,7 @@ def plan_fields_of(draft: PlanDraft) -> dict[str, list[str]]:
         "clock": [terms.clock],
         "late": [_say(truth=terms.late)],
         "online": [_say(truth=terms.online)],
+        "on_runners": [] if terms.on_runners is None else [_say(truth=terms.on_runners)],
         "jobs": [str(terms.jobs)],
         "bot": list(terms.bots),
         "with": list(terms.opponents),
@@ -132,10 +134,7 @@ class _GivenFields(Struct, frozen=True):
         return int(text) if text else usual
 
     def truth(self, name: str) -> bool:
-        text = self.one(name) or "false"
-        if text not in TRUTH_VALUES:
-            raise UsageFault(f"{name} is {short_repr(text)}: {list_choices(TRUTH_VALUES)}")
-        return TRUTH_VALUES[text]
+        return read_truth(name, self.one(name) or "false")
 
 
 def _read_config(game: str, preset: str, words: Sequence[str]) -> dict[str, Any]:

@@ -66,6 +66,7 @@ from arena.web.kept_files import is_version_number, kept_routes
 from arena.web.offline import grades_of, offline_page_in_pieces
 from arena.web.program_uploads import UploadPlaces, UploadTimeouts, read_body
 from arena.web.rendering import site_of
+from arena.web.truth_values import read_truth
 from machine.timeouts import scale_timeouts
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
@@ -77,8 +78,6 @@ PATH = f"{PREFIX}/bots/{{bot}}/submissions"
 """The path of what was handed in for a bot."""
 HOSTING_PATH, MATCHES_PATH = f"{PREFIX}/bots/{{bot}}/hosting", f"{PREFIX}/bots/{{bot}}/matches"
 """The paths of how a bot runs, and of the matches that its owner asks for."""
-TRUTH_VALUES = {"true": True, "false": False}
-"""The words for truth values in a query."""
 ZIP_ENDING = ".zip"
 """The ending of the name of a file that is a zip with a manifest."""
 RUNNER_COUNT_TTL_S = 2.0
@@ -196,7 +195,7 @@ class Submissions:
             bot=bot.name,
             version=_read_number(query["version"]) if "version" in query else None,
             games=games if "game" in query else None,
-            paused=_read_truth("paused", query["paused"]) if "paused" in query else None,
+            paused=read_truth("paused", query["paused"]) if "paused" in query else None,
         )
         async with connect_to_url(hosting.url, hosting.token, _origin(request)) as operator:
             await operator.ask(change, object)
@@ -206,7 +205,7 @@ class Submissions:
         hosting, bot = await self._authorize(request)
         _check_query(request, ("published",))
         version = await self._one_version(request, hosting, bot.name)
-        published = _read_truth("published", request.query_params["published"])
+        published = read_truth("published", request.query_params["published"])
         async with connect_to_url(hosting.url, hosting.token, _origin(request)) as operator:
             await operator.ask(PublishVersion(bot=bot.name, number=version.number, published=published), object)
         return _respond(await self._one_version(request, hosting, bot.name))
@@ -354,12 +353,6 @@ def _check_query(request: Request, fields: Sequence[str]) -> None:
     if unknown is not None or not asked:
         given = "there is no field" if unknown is None else f"there is no field {short_repr(unknown)}"
         raise UsageFault(f"{given} in the query: {list_choices(fields)}")
-
-
-def _read_truth(field: str, text: str) -> bool:
-    if text not in TRUTH_VALUES:
-        raise UsageFault(f"{field} is {short_repr(text)}: {list_choices(TRUTH_VALUES)}")
-    return TRUTH_VALUES[text]
 
 
 def _number_of(request: Request) -> int:

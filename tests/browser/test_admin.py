@@ -30,6 +30,7 @@ PAGES = (
     "/admin/seasons",
     "/admin/tournaments",
     "/admin/hosting",
+    "/admin/plans",
     "/admin/log",
 )
 SCRIPT = "<img src=x onerror=alert(1)><script>alert(1)</script>"

@@ -229,10 +229,20 @@ def test_a_tournament_of_hosted_bots_has_its_title_and_the_versions_that_entered
 
 def test_planned_tournaments_are_listed_before_they_begin(visitor: Visitor) -> None:
     closes, starts = "2026-12-24T18:00:00.000Z", "2026-12-24T20:00:00.000Z"
-    terms = PlannedTerms(game="nim")
+    terms = PlannedTerms(game="nim", online=True)
     draft = PlanDraft(title="Final <1>", terms=terms, closes=closes, starts=starts, nightly=True)
     visitor.store.write(add_plan, draft)
     page = visitor.get("/tournaments").text
     row = page[page.index("Final &lt;1&gt;") :]
-    assert [row.index(text) for text in ("each day", ">Nim<", f'datetime="{closes}"', f'datetime="{starts}"')]
+    assert [
+        row.index(text)
+        for text in (
+            "each day",
+            "bots online",
+            "it must be online when entries close",
+            ">Nim<",
+            f'datetime="{closes}"',
+            f'datetime="{starts}"',
+        )
+    ]
     assert "arena tournament random greedy perfect" in page

@@ -179,9 +179,14 @@ async def test_it_waits_for_the_check_of_what_was_handed_in_in_time(store: Async
 async def test_one_without_entrants_can_not_begin_and_the_next_night_is_planned(
     store: AsyncStore, tmp_path: Path
 ) -> None:
+    terms = PlannedTerms(game="tictactoe")
+    await store.write(planned.add_plan, PlanDraft(title="None", terms=terms, closes=PAST, starts=PAST))
+    await PlannedTournaments(store, tmp_path, tuple).look()
+    (unknown,) = await store.read(planned.list_plans)
+    assert unknown.note == "a tournament needs two bots or more: 0 entered; no hosted bot plays tictactoe"
     await plan(store, PAST, nightly=True)
     await PlannedTournaments(store, tmp_path, tuple).look()
-    failed, following = await store.read(planned.list_plans)
+    failed, following = sorted(await store.read(planned.list_plans), key=lambda one: one.id)[1:]
     assert failed.state == "failed"
     assert failed.note.startswith("a tournament needs two bots or more: 0 entered; ann, version 1, was handed in at")
     assert (following.state, following.nightly, following.title) == ("waiting", True, "Cup")
@@ -189,8 +194,8 @@ async def test_one_without_entrants_can_not_begin_and_the_next_night_is_planned(
     assert following.starts.endswith("T00:00:00.000Z")
 
 
-def test_a_plan_is_added_listed_and_removed_by_commands(tmp_path: Path) -> None:
-    register(tmp_path)
+def test_a_plan_is_added_listed_shown_and_removed_by_commands(tmp_path: Path) -> None:
+    register(tmp_path, "ann")
     data = ["--data", str(tmp_path)]
     words = ["--game", "nim", "--closes", "2026-12-24", "--starts", "2026-12-25T08:00+01:00", "--with", "random"]
     told = call("arena", "plan", "add", "Cup", *words, *data)
@@ -208,6 +213,8 @@ def test_a_plan_is_added_listed_and_removed_by_commands(tmp_path: Path) -> None:
         "07:00",
         "waiting",
     ]
+    hand_in(tmp_path, "ann", "# ann")
+    assert call("arena", "plan", "show", "1", *data).out.splitlines()[2].split()[:3] == ["ann", "v1", "1"]
     assert call("arena", "plan", "remove", "1", *data).out == "plan 1, Cup, is removed\n"
     assert call("arena", "plan", "list", *data).out == "no tournaments are planned\n"
     assert call("arena", "plan", "remove", "1", *data).err == "arena: there is no plan 1: `arena plan list` has them\n"

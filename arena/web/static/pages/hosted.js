@@ -57,14 +57,14 @@ part("file").addEventListener("submit", acting(handInFile));
 part("editor").addEventListener("submit", acting(() => handIn(part("name").value.trim(), part("text").value)));
 const linkedMatch = new URLSearchParams(location.hash.slice(1)).get("log"); // from the page of a match that led here
 if (token !== undefined) {
-  refresh().then(open, () => {});
+  refresh().then(openPanel, () => {});
 } else if (linkedMatch !== null) {
   part("").open = true;
   part("token").focus();
 }
 
 /** Open what the owner sees, with the log of the match that led here. */
-function open() {
+function openPanel() {
   part("").open = true;
   if (linkedMatch !== null) attempt(() => showLog(linkedMatch));
 }
@@ -81,7 +81,7 @@ async function signIn(event) {
     keepToken(bot, token);
     field.value = "";
     part("pause").focus();
-    open();
+    openPanel();
   } catch (error) {
     complain(field, part("token-wrong"), sentence(error));
   }
