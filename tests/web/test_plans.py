@@ -44,17 +44,19 @@ async def plan(server: AdminServer, number: int) -> PlannedTournament:
 
 
 async def test_over_the_api_a_plan_is_added_changed_in_part_listed_and_removed(server: AdminServer) -> None:
-    added = await ask(server, "POST", **CUP, online="true")
+    added = await ask(server, "POST", **CUP, online="true", on_runners="false")
     report: dict[str, Any] = json.loads(added.text)
     assert (added.status, report["bots"], report["plan"]["state"]) == (201, [], "waiting")
     number = report["plan"]["id"]
     before = await plan(server, number)
     assert (before.starts, before.terms.config, before.terms.online) == (before.closes, {"heaps": [3, 5, 7]}, True)
+    assert before.terms.on_runners is False
     changed = await ask(server, "POST", f"/{number}", starts="2100-01-02T18:00Z", nightly="true", online="")
     assert changed.status == 200, changed.text
     after = await plan(server, number)
     assert (after.starts, after.nightly, after.terms.online) == ("2100-01-02T18:00:00.000Z", True, False)
     assert (after.terms.config, after.terms.opponents) == (before.terms.config, ["random"])
+    assert after.terms.on_runners is False
     listed = json.loads((await ask(server, "GET")).text)["plans"]
     assert [one["title"] for one in listed] == ["Cup"]
     assert json.loads((await ask(server, "GET", f"/{number}")).text)["plan"] == listed[0]
