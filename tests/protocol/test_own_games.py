@@ -35,7 +35,6 @@ from protocol.errors import BadConfig, UsageFault
 from protocol.games import game_class, game_spec, is_known_game, load_game
 from protocol.games.base import NO_DICE
 
-PIG = EXAMPLES / "pig.py"
 CONNECT_FOUR = EXAMPLES / "connect4.py"
 
 
@@ -178,56 +177,54 @@ def test_a_file_that_is_missing_or_empty_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("example", "old", "new", "said"),
+    ("old", "new", "said"),
     [
         (
-            CONNECT_FOUR,
             "return [number for number, column in enumerate(state.columns, 1) if len(column) < self.height]",
             "return []",
             "wrong.py, line 37: seat 0 is to move, but there is no legal move",
         ),
         (
-            CONNECT_FOUR,
             "columns = list(state.columns)",
             "columns = list(state.rows)",
             "wrong.py, line 41: AttributeError: 'Grid' object",
         ),
+    ],
+)
+def test_rules_that_break_the_contract_are_found_with_their_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    source = CONNECT_FOUR.read_text("utf-8")
+    assert old in source
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(source.replace(old, new, 1))
+    checked = call("arena", "game", "check", str(wrong), "--games", "3")
+    assert checked.code == 1
+    assert checked.err.startswith(f"arena: {said}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("def chances(", "def chance(", "wrong.py, line 31: turn returns CHANCE, but the method chances is missing"),
+        ("def start(self)", "def start()", "wrong.py: TypeError: Pig.start() takes 0 positional arguments but 1 was"),
         (
-            PIG,
-            "def chances(",
-            "def chance(",
-            "wrong.py, line 31: turn returns CHANCE, but the method chances is missing",
-        ),
-        (
-            PIG,
-            "def start(self)",
-            "def start()",
-            "wrong.py: TypeError: Pig.start() takes 0 positional arguments but 1 was",
-        ),
-        (
-            PIG,
             "at_risk: int = 0",
             "at_risk: tuple = ([],)",
             "wrong.py: a state holds what can't be hashed or sent (tuples can",
         ),
         (
-            PIG,
             "at_risk: int = 0",
             "at_risk: float = 0.0",
             "wrong.py: a state has a number that is not whole: {'scores': ",
         ),
         (
-            PIG,
             "at_risk: int = 0",
             'at_risk: str = 131072 * "x"',
             "wrong.py: a state takes 131,159 bytes: at most 131,072 fit in a record",
         ),
     ],
 )
-def test_rules_that_break_the_contract_are_found_with_their_place(
-    tmp_path: Path, example: Path, old: str, new: str, said: str
-) -> None:
-    source = example.read_text("utf-8")
+def test_rules_that_fail_outside_of_their_file_are_a_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    source = (EXAMPLES / "pig.py").read_text("utf-8")
     assert old in source
     wrong = tmp_path / "wrong.py"
     wrong.write_text(source.replace(old, new, 1))
