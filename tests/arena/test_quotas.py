@@ -12,14 +12,7 @@ from arena.commands import quota_limits as limits
 from arena.commands.settings import ServerSettings
 from arena.host import journal_weights
 from arena.host.client_registry import RELEASE_BATCH_SIZE, ClientRegistry, _vacate
-from arena.host.quotas import (
-    CONFIG_MEMORY_FACTOR,
-    MATCH_BYTES,
-    DailyQuota,
-    Quota,
-    QuotaLimits,
-    Quotas,
-)
+from arena.host.quotas import CONFIG_MEMORY_FACTOR, MATCH_BYTES, DailyQuota, Quota, QuotaLimits, Quotas
 from arena.host.session import ClientSession
 from arena.host.work_queue import WorkQueue
 from machine.units import DAY_S, MIB
