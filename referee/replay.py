@@ -14,18 +14,7 @@ from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import DROP_OUT_REASONS, ILLEGAL, VOID
 from referee.course import Course
-from referee.record import (
-    AnyLine,
-    Begun,
-    EventLine,
-    Header,
-    Ply,
-    Record,
-    Sealed,
-    Strike,
-    Void,
-    rules_digest,
-)
+from referee.record import AnyLine, Begun, EventLine, Header, Ply, Record, Sealed, Strike, Void, rules_digest
 from referee.recorded_game import RecordedGame
 from referee.state import MatchStanding
 

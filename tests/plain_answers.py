@@ -18,14 +18,7 @@ from games.risk.search.settings import CampaignSettings
 from machine.exact.hand_solving import Solver, exploitability
 from protocol.dice import Dice
 from protocol.games.base import Game
-from risk_positions import (
-    SMALL,
-    campaign_positions,
-    campaign_searches,
-    duel_searches,
-    make_search,
-    options,
-)
+from risk_positions import SMALL, campaign_positions, campaign_searches, duel_searches, make_search, options
 from volumes import examples
 
 ALGORITHMS: Any = ("expectiminimax", "alphabeta")

@@ -39,7 +39,6 @@ from arena.store.result_queries import matches_without_rules, pools_of_other_ver
 from arena.store.retention_clock import days_before_now
 from arena.store.store import Reader, Store
 from arena.store.thinning import (
-    MIB,
     RemovalTotals,
     Retention,
     count_removable,
@@ -52,6 +51,7 @@ from arena.store.upgrade import upgrade_database as upgrade_database
 from machine.console import Console
 from machine.subprocesses import renice
 from machine.terminal import say
+from machine.units import MIB
 from measuring.luck import luck_of
 from measuring.value_registry import value_names
 from protocol.display import format_count, list_first

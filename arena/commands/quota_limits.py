@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 
 from arena.commands.settings import ServerSettings
-from arena.host.quotas import MATCH_BYTES, MIB_BYTES, QuotaLimits
+from arena.host.quotas import MATCH_BYTES, QuotaLimits
 from machine.memory import memory_bytes
+from machine.units import MIB
 from protocol.errors import ArenaFault, os_errors_as
 
 RESOURCE_DIVISOR = 4
@@ -26,21 +27,21 @@ def quota_limits(settings: ServerSettings, journals: int, data: Path) -> QuotaLi
 
     Raise `ArenaFault` if the free disk space can't be determined.
     """
-    memory = settings.match_memory or memory_bytes() // RESOURCE_DIVISOR // MIB_BYTES
-    stored = settings.stored_per_day or _free_disk_bytes(data) // RESOURCE_DIVISOR // MIB_BYTES
+    memory = settings.match_memory or memory_bytes() // RESOURCE_DIVISOR // MIB
+    stored = settings.stored_per_day or _free_disk_bytes(data) // RESOURCE_DIVISOR // MIB
     matches = min(settings.max_matches or journals, journals)
     if memory < MIN_MEMORY_MIB:
-        log.warning("matches have %d MiB of memory: %d small ones at most", memory, memory * MIB_BYTES // MATCH_BYTES)
+        log.warning("matches have %d MiB of memory: %d small ones at most", memory, memory * MIB // MATCH_BYTES)
     if stored < MIN_DISK_MIB:
         log.warning("there is little room in %s: what is played may take %d MiB of it in a day", data, stored)
     return QuotaLimits(
         matches=matches,
         matches_per_address=settings.max_matches_per_address,
-        memory=memory * MIB_BYTES,
-        memory_per_address=settings.match_memory_per_address * MIB_BYTES,
-        stored=stored * MIB_BYTES,
-        stored_per_address=settings.stored_per_day_per_address * MIB_BYTES,
-        match_bytes=settings.max_match_size * MIB_BYTES,
+        memory=memory * MIB,
+        memory_per_address=settings.match_memory_per_address * MIB,
+        stored=stored * MIB,
+        stored_per_address=settings.stored_per_day_per_address * MIB,
+        match_bytes=settings.max_match_size * MIB,
     )
 
 

@@ -25,6 +25,7 @@ from arena.operator.status import (
 )
 from arena.store.bot_versions import FailedVersion
 from machine.terminal import say
+from machine.units import MIB
 from protocol.display import escape_unprintable, format_count
 from protocol.errors import ArenaFault, UsageFault
 
@@ -34,8 +35,6 @@ MAX_FAILURES = 5
 """Maximum rows of the table of failures."""
 MIN_ADDRESS_COLUMNS = 100
 """Minimum width of the terminal, in columns, at which the table of bots has their addresses."""
-MIB_BYTES = 1024 * 1024
-"""Bytes of a MiB."""
 UPDATE_INTERVAL_S = 1.0
 """Seconds between two updates of `arena status --watch`."""
 
@@ -130,7 +129,7 @@ def _hosting(hosting: HostingStatus, now: datetime, width: int) -> list[str]:
     waiting = format_count(hosting.waiting, "version waits", "versions wait")
     lines = [
         f"{hosted}: {running} on the {slots} of {runners}",
-        f"{waiting} for a check; the programs take {hosting.stored_bytes / MIB_BYTES:.1f} MiB",
+        f"{waiting} for a check; the programs take {hosting.stored_bytes / MIB:.1f} MiB",
     ]
     if hosting.runners:
         lines += _runners(hosting.runners, now, width)

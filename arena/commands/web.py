@@ -48,9 +48,7 @@ log = logging.getLogger("arena.web")
 
 def web(where: str, host: str, port: int) -> None:
     """Serve the pages of a database until SIGINT or SIGTERM. Raise `Fault` if it can't start."""
-    from arena.web.http_connections import (
-        PageServer,
-    )  # a server serves its pages in another process
+    from arena.web.http_connections import PageServer  # a server serves its pages in another process
     from arena.web.site import Site
 
     async def serve() -> None:

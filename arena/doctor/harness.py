@@ -15,14 +15,7 @@ from typing import Any, TypeVar
 
 from arena.doctor.tcp_proxy import HOST, TcpProxy
 from arena.doctor.timeouts import DoctorTimeouts
-from arena.doctor.websocket_proxy import (
-    FROM_ARENA,
-    FROM_BOT,
-    PROXY_SEEK_ID,
-    Message,
-    RecordedMessage,
-    WebSocketProxy,
-)
+from arena.doctor.websocket_proxy import FROM_ARENA, FROM_BOT, PROXY_SEEK_ID, Message, RecordedMessage, WebSocketProxy
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash
 from arena.processes.server_process import ServerProcess, start_module

@@ -5,8 +5,8 @@
   to the owner as a value, finished_match.py, and performs what follows when the owner has stored it.
 - session.py has the connection of one client. client_registry.py knows all clients and their seats. actions.py handles
   their messages.
-- runner.py runs a match, and suspends it while it can't be recorded. meters.py measures how long moves take.
-  broadcast.py sends messages to spectators.
+- runner.py runs a match, and suspends it while it can't be recorded; backlog.py has what arrives meanwhile. meters.py
+  measures how long moves take. broadcast.py sends messages to spectators, spectator_views.py has what new ones get.
 - journal.py has the file of a match, recorder.py writes it, commit_log.py syncs it.
 - quotas.py limits the matches, memory and disk per address. journal_weights.py measures the journals. work_queue.py
   divides bursts of work into pieces.

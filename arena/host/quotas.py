@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Set
 
 from msgspec import Struct
 
-MIB_BYTES = 1024 * 1024
-"""Number of bytes in a mebibyte."""
-DAY_S = 24 * 3600.0
+from machine.units import DAY_S, MIB
+
 MATCH_BYTES = 224 * 1024
 """Bytes of memory that a running match takes, with its latest events but without a custom config."""
 ROW_BYTES = 700
@@ -226,7 +225,7 @@ class Quotas:
             running = f"{self.matches.taken_by(address):.0f} matches running"
             return f"{address} has {running}, the maximum is {most}: finish some first"
         if self.memory.remaining(address) < MATCH_BYTES:
-            held, bound = self.memory.taken_by(address) / MIB_BYTES, max(self.memory.address_limit(), 0.0) / MIB_BYTES
+            held, bound = self.memory.taken_by(address) / MIB, max(self.memory.address_limit(), 0.0) / MIB
             text = f"matches and seeks of {address} use {held:.0f} MiB of memory, the maximum is {bound:.0f}"
             return f"{text}: finish some first, or play smaller maps"
         if self.stored.remaining(address) > 0:

@@ -13,9 +13,7 @@ from msgspec import Struct
 from arena.lobby.events import BotLoaded, MatchRated, RatingsReloaded
 from arena.lobby.policy import LobbyPolicy
 from arena.ratings.rating_system import INITIAL_RATING
-
-DAY_S = 24 * 3600.0
-"""Seconds of a day."""
+from machine.units import DAY_S
 
 
 class _KnownBot:

@@ -18,6 +18,7 @@ from arena.network.timeouts import NetworkTimeouts
 from machine.input_file import read_bytes
 from machine.keyed_limiter import KeyedLimiter, TokenBucket
 from machine.text_encoding import decode
+from machine.units import DAY_S
 from protocol.errors import ArenaFault, os_errors_as
 
 TLS_PREFIX = b"\x16\x03"
@@ -53,8 +54,6 @@ _HANDSHAKE_ROUNDS = 4
 """The number of message exchanges after which any TLS handshake has ended."""
 _NO_CHECK_TIME_FLAG = 0x200000
 """The flag X509_V_FLAG_NO_CHECK_TIME of OpenSSL, which makes it ignore the validity period of certificates."""
-DAY_S = 24 * 3600.0
-"""Seconds of a day."""
 EXPIRY_WARNING_S = 14 * DAY_S
 """Seconds before the expiry of the certificate at which the operator is warned."""
 

@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from machine.units import MIB
 from protocol.errors import UsageFault
 
-MIB = 1024 * 1024
-"""Bytes of a MiB."""
 SCRATCH_MIB = 64
 """Size in MiB of /tmp (which is also the home folder) and of /dev/shm in a sandbox. No file may be larger."""
 

@@ -12,11 +12,12 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from arena.hosting.languages import PYTHON
-from arena.processes.launch_spec import MIB, ResourceLimits
+from arena.processes.launch_spec import ResourceLimits
 from arena.runner import box_init
 from arena.runner.box_watch import BoxLimits
 from arena.runs.sandbox import closed_box_command
 from machine.subprocesses import limit_niceness
+from machine.units import MIB
 from protocol import bot_launch
 from protocol.match_logs import STATE_MARK
 

@@ -18,13 +18,7 @@ import struct
 import sys
 import time
 
-from arena.runner.box_usage import (
-    FIRST_PROCESS,
-    count_sockets,
-    look_at_processes,
-    look_at_scratch,
-    proportional_memory,
-)
+from arena.runner.box_usage import FIRST_PROCESS, count_sockets, look_at_processes, look_at_scratch, proportional_memory
 from arena.runner.box_watch import (
     ANSWER_BYTES_PER_S,
     ERROR_BYTES_PER_S,

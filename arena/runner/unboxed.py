@@ -6,8 +6,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.processes.launch_spec import MIB, ResourceLimits
+from arena.processes.launch_spec import ResourceLimits
 from arena.runner.box import Boxes, KeptFiles, keep_script, with_python
+from machine.units import MIB
 from protocol import bot_launch
 
 _RUN_SCRIPT = 'cd "$0" && exec "$@"'

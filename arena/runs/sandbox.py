@@ -16,8 +16,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from arena.processes.launch_spec import MAX_PROCESSES, MIB, SCRATCH_MIB, LaunchSpec, ResourceLimits
+from arena.processes.launch_spec import MAX_PROCESSES, SCRATCH_MIB, LaunchSpec, ResourceLimits
 from arena.runs.contestants import Contestant
+from machine.units import MIB
 from protocol import DEFAULT_PORT, bot_launch
 from protocol.errors import ArenaFault, UsageFault
 

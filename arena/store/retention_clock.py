@@ -12,13 +12,12 @@ from sqlalchemy import Connection
 
 from arena.store.dialect import execute, is_postgresql
 from machine.timestamps import format_timestamp, parse_timestamp, utc_now
+from machine.units import DAY_S
 
 MAX_STEP_DAYS = 1.0
 """Maximum days by which the clock moves between two hourly readings. If it moves more, it was set or no server ran."""
 STEADY_DAYS = 1.0
 """Days after a jump of the clock for which nothing counts as too old, so that the operator can notice a wrong clock."""
-DAY_S = 86400.0
-"""Seconds of a day."""
 NOW_SQL = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 """The SQL expression for the time of a PostgreSQL server, in the format of `utc_now`."""
 _LAST_CLOCK_READING = "SELECT looked, steady_since FROM retention_clock"

@@ -15,10 +15,9 @@ from arena.store.dialect import execute
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.retention_clock import days_before_now
 from arena.store.store import Store
+from machine.units import MIB
 from protocol.names import fold_name
 
-MIB = 1024 * 1024
-"""The number of bytes in a mebibyte."""
 MAX_RECORDS_PER_TRANSACTION, MAX_BYTES_PER_TRANSACTION = 64, MIB
 """The limits on the records that one transaction removes, so that it takes about 10 ms: `MAX_RECORDS_PER_TRANSACTION`
 on their number and `MAX_BYTES_PER_TRANSACTION` on their total size. A single record may be larger.

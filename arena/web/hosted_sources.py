@@ -6,14 +6,7 @@ import zipfile
 from io import BytesIO
 from typing import NamedTuple
 
-from arena.store.bot_versions import (
-    BotVersion,
-    active_version,
-    has_versions,
-    is_paused,
-    published_versions,
-    source_of,
-)
+from arena.store.bot_versions import BotVersion, active_version, has_versions, is_paused, published_versions, source_of
 from arena.store.store import Reader
 
 MAX_SHOWN_BYTES = 128 * 1024

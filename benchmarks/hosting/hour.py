@@ -37,14 +37,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from hosted_arena import (
-    HostedArena,
-    Runner,
-    find_languages,
-    folder_mib,
-    format_table,
-    proportional_memory_mib,
-)
+from hosted_arena import HostedArena, Runner, find_languages, folder_mib, format_table, proportional_memory_mib
 from ledger import Ledger, RandomPlayer, SentMessage
 from rig import CONNECTION_ERRORS, TIMEOUT_S, RawConnection, print_broken, run_arena, run_tasks
 from toolkit import option, read_options

@@ -23,17 +23,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from rig import (
-    PING,
-    PONG,
-    RawConnection,
-    Server,
-    make_frame,
-    make_message_frame,
-    repeat,
-    run_arena,
-    run_attackers,
-)
+from rig import PING, PONG, RawConnection, Server, make_frame, make_message_frame, repeat, run_arena, run_attackers
 from toolkit import option, read_options
 
 BANK_S = 60.0

@@ -17,14 +17,7 @@ from bots.client.loading import find_entry_point, make_bot
 from bots.client.settings import read_integer
 from bots.reference.random_bot import RandomBot
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, parse_bot_spec
-from protocol.games import (
-    clear_on_registration,
-    game_names,
-    game_spec,
-    is_in_package,
-    is_known_game,
-    load_game,
-)
+from protocol.games import clear_on_registration, game_names, game_spec, is_in_package, is_known_game, load_game
 from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 

@@ -2,7 +2,8 @@
 
 base.py is the contract of a game, simultaneous.py that of games in which several seats move at once. parsing.py reads
 configs and moves. spec.py describes all that exists for one game: rules, evaluations, searches, encodings, graders.
-turn_game.py is a shorter contract for authors. wire_game.py is a game whose rules are not on this machine.
+turn_game.py is a shorter contract for authors, of which turn_settings.py, turn_chance.py and turn_wire.py have parts.
+wire_game.py is a game whose rules are not on this machine.
 Code that serves, plays or searches games knows no particular game. It asks the registry, by the game's name.
 
 The package `games` has the built-in games. It is found by its name alone and imported at the first question. Other

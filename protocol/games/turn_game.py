@@ -216,13 +216,9 @@ class TurnState(NamedTuple):
 
 
 class TurnRules(Game[TurnState, M], Generic[S, M]):
-    """A `TurnGame` as the `Game` that the referee, searches, learners and pages know. `rules_class` is its class, for
-    which `state_type` is the type of a state and `move_type` that of a move.
-    """
+    """A `TurnGame` as the `Game` that the referee, searches, learners and pages know. `rules_class` is its class."""
 
     rules_class: ClassVar[type[TurnGame[Any, Any]]]
-    state_type: ClassVar[Any]
-    move_type: ClassVar[Any]
     max_seats = 2
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -380,32 +376,32 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         return {**wire, "left": list(state.left)} if self.seats > 2 else wire
 
     def _encode(self, state: Any) -> dict[str, Any]:
-        fields = field_names(self.state_type)
+        fields = field_names(self._state_type)
         if fields is None:
             return {"state": msgspec.to_builtins(state, order="deterministic")}
         return {field: msgspec.to_builtins(getattr(state, field), order="deterministic") for field in fields}
 
     def decode_state(self, wire: Mapping[str, Any]) -> TurnState:
-        state = convert(self.state_type, wire, "state")
+        state = convert(self._state_type, wire, "state")
         left = wire["left"] if self.seats > 2 else ()
         if type(wire["ply"]) is not int:
             raise TypeError(f"ply is {short_repr(wire['ply'])}: it is an integer")
         return TurnState(state, wire["ply"], msgspec.convert(left, tuple[int, ...]))
 
     def encode_move(self, move: M) -> dict[str, Any]:
-        fields = field_names(self.move_type)
+        fields = field_names(self._move_type)
         if fields is None:
             return {"move": msgspec.to_builtins(move)}
         return {field: msgspec.to_builtins(getattr(move, field)) for field in fields}
 
     def decode_move(self, wire: Any) -> M:
-        names = field_names(self.move_type) or ("move",)
+        names = field_names(self._move_type) or ("move",)
         if type(wire) is not dict or wire.keys() != set(names):
             given = short_repr(wire) if type(wire) is not dict else ", ".join(sorted(map(str, wire)))[:80] or "nothing"
             shown = given if given.isprintable() else repr(given)
             raise MalformedMove(f"a move looks like {self._example}; this one has {shown}")
         try:
-            move: M = convert(self.move_type, wire, "move")
+            move: M = convert(self._move_type, wire, "move")
         except ValueError as exc:
             reason = str(exc) if str(exc).isprintable() else repr(str(exc))
             raise MalformedMove(f"{reason[:80]}: a move looks like {self._example}") from exc
@@ -441,12 +437,12 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
 
     def _read_move(self, words: list[str]) -> M:
         """Return the move that consists of these words. Raise `ValueError` if there is none."""
-        fields = field_names(self.move_type)
+        fields = field_names(self._move_type)
         if fields is not None:
             value: dict[str, Any] = dict(zip(fields, words, strict=True))
         else:
-            value = {"move": words if get_origin(self.move_type) is tuple else " ".join(words)}
-        move: M = convert(self.move_type, value, "move", strict=False)
+            value = {"move": words if get_origin(self._move_type) is tuple else " ".join(words)}
+        move: M = convert(self._move_type, value, "move", strict=False)
         return move
 
     @property
@@ -462,6 +458,20 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     def _example(self) -> str:
         """A move as messages carry it, in JSON."""
         return json.dumps(self.encode_move(self._first_move))
+
+    @cached_property
+    def _state_type(self) -> Any:
+        return self._types[0]
+
+    @cached_property
+    def _move_type(self) -> Any:
+        return self._types[1]
+
+    @cached_property
+    def _types(self) -> tuple[Any, Any]:
+        types = _types(self.rules_class)
+        assert types is not None  # checked when the class was defined
+        return types
 
 
 def evaluate_state(rules: Game[Any, Any], state: TurnState, seat: int) -> float:
@@ -481,8 +491,7 @@ def _types(rules_class: type[TurnGame[Any, Any]]) -> tuple[Any, Any] | None:
 
 
 def _make_rules(cls: type[TurnGame[Any, Any]]) -> type[TurnRules[Any, Any]]:
-    types, seats = _types(cls), cls.settings.get("seats")
-    assert types is not None  # `_check_class` has seen to it
+    seats = cls.settings.get("seats")
     if isinstance(seats, IntegerSetting):
         max_seats = seats.maximum
     else:
@@ -491,8 +500,6 @@ def _make_rules(cls: type[TurnGame[Any, Any]]) -> type[TurnRules[Any, Any]]:
         "__module__": cls.__module__,
         "__doc__": cls.__doc__,
         "rules_class": cls,
-        "state_type": types[0],
-        "move_type": types[1],
         "name": cls.name,
         "version": cls.version,
         "title": cls.title,

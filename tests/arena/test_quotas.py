@@ -12,18 +12,10 @@ from arena.commands import quota_limits as limits
 from arena.commands.settings import ServerSettings
 from arena.host import journal_weights
 from arena.host.client_registry import RELEASE_BATCH_SIZE, ClientRegistry, _vacate
-from arena.host.quotas import (
-    CONFIG_MEMORY_FACTOR,
-    DAY_S,
-    MATCH_BYTES,
-    MIB_BYTES,
-    DailyQuota,
-    Quota,
-    QuotaLimits,
-    Quotas,
-)
+from arena.host.quotas import CONFIG_MEMORY_FACTOR, MATCH_BYTES, DailyQuota, Quota, QuotaLimits, Quotas
 from arena.host.session import ClientSession
 from arena.host.work_queue import WorkQueue
+from machine.units import DAY_S, MIB
 from protocol.errors import ArenaFault
 from timeouts import WITHIN
 from virtual_time import advance
@@ -105,27 +97,25 @@ def test_nobody_waits_for_longer_than_it_takes_and_what_is_held_counts_until_it_
 
 
 def test_a_refusal_says_whose_what_how_much_and_what_to_do() -> None:
-    quotas = Quotas(
-        QuotaLimits(matches=100, matches_per_address=1, memory=MIB_BYTES, stored=MIB_BYTES, stored_per_address=100.0)
-    )
+    quotas = Quotas(QuotaLimits(matches=100, matches_per_address=1, memory=MIB, stored=MIB, stored_per_address=100.0))
     assert quotas.refusal_reason(HERE) is None
     quotas.add_match("m", 0)
     quotas.charge_seat("m", 0, HERE)
     assert quotas.refusal_reason(HERE) == "127.0.0.2 has 1 matches running, the maximum is 1: finish some first"
     quotas.remove_match("m")
-    quotas.charge_seek(HERE, MIB_BYTES // 2)
+    quotas.charge_seek(HERE, MIB // 2)
     text = (
         "matches and seeks of 127.0.0.2 use 1 MiB of memory, the maximum is 0: finish some first, or play smaller maps"
     )
     assert quotas.refusal_reason(HERE) == text
-    quotas.charge_seek(HERE, MIB_BYTES // 2, refund=True)
+    quotas.charge_seek(HERE, MIB // 2, refund=True)
     quotas.stored.set_held({HERE: 100.0})
     text = "the matches of 127.0.0.2 have used their disk space for a day: try again in 86400 s"
     assert quotas.refusal_reason(HERE) == text
 
 
 def test_a_match_is_charged_once_to_each_address_that_plays_in_it_by_the_size_of_its_map() -> None:
-    quotas = Quotas(QuotaLimits(matches=100, memory=100 * MIB_BYTES), exempt={"the house"})
+    quotas = Quotas(QuotaLimits(matches=100, memory=100 * MIB), exempt={"the house"})
     quotas.add_match("m", 1000)
     for seat, address in enumerate((HERE, HERE, THERE, "the house")):
         quotas.charge_seat("m", seat, address)
@@ -145,7 +135,7 @@ def test_whoever_comes_back_from_elsewhere_is_charged_no_second_time() -> None:
 
 
 def test_each_pays_for_what_its_bot_said_and_all_for_the_rest() -> None:
-    quotas = Quotas(QuotaLimits(stored=MIB_BYTES))
+    quotas = Quotas(QuotaLimits(stored=MIB))
     quotas.add_match("m", 0)
     quotas.charge_seat("m", 0, HERE)
     quotas.charge_seat("m", 1, THERE)
@@ -159,7 +149,7 @@ def test_each_pays_for_what_its_bot_said_and_all_for_the_rest() -> None:
 def test_limits_follow_from_the_machine_and_what_is_little_is_logged(
     little: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    there = (200 if little else 4000) * MIB_BYTES
+    there = (200 if little else 4000) * MIB
     monkeypatch.setattr(limits, "memory_bytes", lambda: there)
     monkeypatch.setattr(limits, "_free_disk_bytes", lambda data: there)
     found = limits.quota_limits(ServerSettings(), 500, tmp_path)
@@ -170,7 +160,7 @@ def test_limits_follow_from_the_machine_and_what_is_little_is_logged(
     ]
     assert caplog.messages == (warned if little else [])
     given = limits.quota_limits(ServerSettings(max_matches=90, match_memory=7, stored_per_day=9), 500, tmp_path)
-    assert (given.matches, given.memory, given.stored) == (90, 7 * MIB_BYTES, 9 * MIB_BYTES)
+    assert (given.matches, given.memory, given.stored) == (90, 7 * MIB, 9 * MIB)
 
 
 def test_a_data_folder_that_is_gone_is_no_traceback(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arena.lobby.events import BotLoaded, MatchRated, RatingsReloaded
-from arena.lobby.known_bots import DAY_S, KnownBots
+from arena.lobby.known_bots import KnownBots
 from arena.lobby.ladder_pairing import Seeker, group_seekers
 from arena.lobby.policy import LobbyPolicy
 from arena.server.bot_loader import BotLoader
@@ -21,6 +21,7 @@ from arena.store.registry import add_bots, approve_bots, register_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
 from machine.timestamps import parse_timestamp, utc_now
+from machine.units import DAY_S
 from referee.result import Result, SeatResult
 from stored_matches import storable
 

@@ -28,7 +28,6 @@ from arena.store.result_queries import RecordRemoved, iter_results, leaderboard_
 from arena.store.retention_clock import check_clock, is_steady
 from arena.store.store import Store
 from arena.store.thinning import (
-    MIB,
     RecordsOfBot,
     RemovalCutoffs,
     RemovalTotals,
@@ -42,6 +41,7 @@ from commands import Done, call
 from databases import EVERY_DATABASE, SQLITE_ALONE, alter
 from machine.event_loop import background_task
 from machine.timestamps import utc_now
+from machine.units import MIB
 from protocol.match_logs import MatchLog
 from seasons import result
 from stored_matches import storable, stored

@@ -8,14 +8,7 @@ from random import Random
 
 import pytest
 
-from arena.ratings.tournament_pairing import (
-    Pairing,
-    count_byes,
-    count_matches,
-    gauntlet,
-    round_robin,
-    swiss,
-)
+from arena.ratings.tournament_pairing import Pairing, count_byes, count_matches, gauntlet, round_robin, swiss
 from protocol.errors import UsageFault
 
 BOTS = ["ann", "bob", "cid", "dan", "eve"]

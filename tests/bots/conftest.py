@@ -12,11 +12,13 @@ import pytest
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
+from client_talk import Talk
 from match_script import Script
 from protocol import messages
 from protocol.codec import MSGPACK
 from protocol.messages import FromClient, FromServer
 from timeouts import WITHIN
+from turns import First
 
 T = TypeVar("T", bound=FromClient)
 
@@ -105,3 +107,8 @@ async def port(tmp_path: Path) -> AsyncIterator[int]:
     await arena.close()
     await archive.drain()
     store.close()
+
+
+@pytest.fixture
+def talk() -> Talk:
+    return Talk(First("mine", "1.2"))

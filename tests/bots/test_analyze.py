@@ -17,9 +17,7 @@ from bots.search.base import searchable_games
 from commands import call, on_terminal
 from games.dilemma.commands import analyze_dilemma
 from games.nim.commands import analyze_nim
-from games.risk.exact import (  # noqa: F401 - their code is compiled for all tests, not for the cache of one
-    rows as duel_rows,
-)
+from games.risk.exact import rows as duel_rows  # noqa: F401 - their code is compiled for all tests, not for the cache of one
 from games.risk.exact.table import solve
 from games.risk.rules.maps import load_map
 from games.theory.analysis import STRATEGY_DESCRIPTIONS, Contest, GameTooLarge, position_facts

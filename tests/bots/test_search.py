@@ -269,11 +269,16 @@ def test_a_finished_game_has_no_move(search: Any) -> None:
     assert (found.move, found.nodes, found.leaves) == (None, 1, 1)
 
 
-def test_the_strategy_of_a_won_position_wins_against_every_reply() -> None:
-    rules = load_game("nim", {"heaps": [2, 3, 3]})
+@pytest.mark.parametrize(
+    ("game", "config", "label"), [("nim", {"heaps": [2, 3, 3]}, "won"), ("tictactoe", {}, "drawn")]
+)
+def test_the_strategy_of_a_position_keeps_its_value_against_every_reply(
+    game: str, config: dict[str, Any], label: str
+) -> None:
+    rules = load_game(game, config)
     root = rules.initial(NO_DICE)[0]
     found = label_root(rules, root)
-    assert found.label == "won"
+    assert found.label == label
     waiting, games = [root], 0
     while waiting:
         state = waiting.pop()
@@ -285,22 +290,6 @@ def test_the_strategy_of_a_won_position_wins_against_every_reply() -> None:
         moves = [found.strategy[rules.key(state)]] if mine else rules.legal_moves(state)
         waiting += [rules.outcomes(state, move)[0][1] for move in moves]
     assert games > 5
-
-
-def test_the_strategy_of_a_drawn_position_never_loses() -> None:
-    rules = load_game("tictactoe")
-    root = rules.initial(NO_DICE)[0]
-    found = label_root(rules, root)
-    assert found.label == "drawn"
-    waiting = [root]
-    while waiting:
-        state = waiting.pop()
-        if rules.to_move(state) is None:
-            assert rules.ranks(state)[0] == 1
-            continue
-        mine = rules.to_move(state) == 0
-        moves = [found.strategy[rules.key(state)]] if mine else rules.legal_moves(state)
-        waiting += [rules.outcomes(state, move)[0][1] for move in moves]
 
 
 def test_there_is_no_strategy_for_a_lost_position() -> None:

@@ -14,11 +14,7 @@ from frames import BOTH
 from message_strategies import FROM_CLIENT, FROM_SERVER
 from protocol.codec import JSON, MSGPACK, Codec
 from protocol.errors import MalformedMessage
-from protocol.messages import (
-    MAX_CLIENT_FRAME_BYTES,
-    FromClient,
-    FromServer,
-)
+from protocol.messages import MAX_CLIENT_FRAME_BYTES, FromClient, FromServer
 
 
 @BOTH

@@ -13,13 +13,7 @@ from frames import BOTH, complaint, frame, move, nested
 from protocol.codec import JSON, MSGPACK, Codec, check_limits, read_info
 from protocol.display import escape_unprintable
 from protocol.errors import MalformedMessage
-from protocol.messages import (
-    MAX_CLIENT_FRAME_BYTES,
-    MAX_SERVER_FRAME_BYTES,
-    Error,
-    Info,
-    Move,
-)
+from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_SERVER_FRAME_BYTES, Error, Info, Move
 from protocol.names import NAME_DESCRIPTION
 
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.messages import Start, Turn
-from referee.effects import (
-    Abort,
-    Forfeit,
-    MoveReceived,
-    NoShow,
-    Reconnect,
-    Resignation,
-    SeatReady,
-    SendToSeat,
-)
+from referee.effects import Abort, Forfeit, MoveReceived, NoShow, Reconnect, Resignation, SeatReady, SendToSeat
 from referee_table import A_MOVE, Table, ended
 
 BAD = {"heap": 0, "take": 9}

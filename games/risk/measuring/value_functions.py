@@ -29,14 +29,7 @@ from games.risk.measuring.share_value import SHARE_NAMES, ShareValue
 from games.risk.rules import maps
 from games.risk.rules.campaign import Campaign
 from games.risk.rules.duel import Duel, Position
-from measuring.value_function import (
-    LazyValue,
-    Outcomes,
-    PositionValue,
-    SeatValues,
-    ValueFactories,
-    ValueFunction,
-)
+from measuring.value_function import LazyValue, Outcomes, PositionValue, SeatValues, ValueFactories, ValueFunction
 from protocol.games.base import Game
 
 EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
