@@ -513,6 +513,8 @@ class Match:
         standing, was = self.standing, self.standing.current_course
         if seat in was.dropped_out:
             return []
+        if self._is_guarded and reason != RESIGNED:
+            self.game.check_turn(was.state)  # no bot pays for rules by which it could not play
         standing.clock = standing.clock.stop(now)
         effects = self._drop_seat(seat, reason, now)
         if standing.current_course.is_over:

@@ -169,7 +169,7 @@ class TurnGame(Generic[S, M]):
     def ranks(self, state: S) -> Sequence[int]:
         """Return the rank of every seat in a finished game: 1 is best, and equal ranks are a tie."""
         winner = self.winner(state)
-        if winner is not None and winner not in range(self.seats):
+        if isinstance(winner, bool) or (winner is not None and winner not in range(self.seats)):
             raise RulesError(
                 f"the winner is {short_repr(winner)}: it is a seat from 0 to {self.seats - 1}, or None", "winner"
             )
