@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from protocol.codec import JSON, MSGPACK
 from protocol.games.base import Game
@@ -19,9 +19,17 @@ MAX_REHEARSED_PLIES = 5000
 _CLOCK = Clock(bank_ms=3_600_000, increment_ms=0)
 
 
-def rehearse_match(game: Game[Any, Any], seed: int) -> int:
-    """Play a random match by guarded rules, with a spectator, and return its number of plies. A bot that plays what its
-    turn lists could play it. Raise `RulesFault` if the match would be void.
+class Rehearsal(NamedTuple):
+    """A random match: its number of plies, whether it ended, and its digest."""
+
+    plies: int
+    is_over: bool
+    digest: bytes
+
+
+def rehearse_match(game: Game[Any, Any], seed: int) -> Rehearsal:
+    """Play a random match by guarded rules, with a spectator, as bots that choose from what their turns list. Raise
+    `RulesFault` if the match would be void.
     """
     rng = random.Random(seed)  # noqa: S311  nothing depends on it
     key = rng.randbytes(32)
@@ -44,9 +52,10 @@ def rehearse_match(game: Game[Any, Any], seed: int) -> int:
         seat, turn = asked.popitem()
         move = rng.choice(turn.legal or [])
         asked |= _deliver(match.receive(MoveReceived(seat, turn.ply, move), 0.0))
-    if match.standing.phase is Phase.OVER:
+    is_over = match.standing.phase is Phase.OVER
+    if is_over:
         match.footer(match.result(""), None)
-    return match.ply
+    return Rehearsal(match.ply, is_over, match.standing.current_course.digest)
 
 
 def _deliver(effects: Sequence[Effect]) -> dict[int, Turn]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from arena.commands.game_check import check_file
 from arena.commands.output import format_table, print_list, terminal_columns
+from arena.commands.rehearsal import rehearse_game
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.store.actions import log_action
 from arena.store.database import DatabaseNotFound
@@ -79,7 +80,8 @@ def add(file: Path, where: str) -> None:
     """
     with locate_failures():
         names = add_game_file(file)
-    check_file(file, CHECKED_GAMES)
+    for line in (*check_file(file, CHECKED_GAMES).warnings, *filter(None, map(rehearse_game, names))):
+        say(f"arena: {line}", err=True)
     with closing(Store.open(where, checkpoint=False)) as store:
         store.write(add_games, [(game_spec(name), use_copy(name)) for name in names])
         store.write(log_action, COMMAND_LINE_ORIGIN, "add_game", names)

@@ -57,8 +57,8 @@ def name_call(rules: type[Game[Any, Any]], method: str, exc: BaseException | Non
     trace = None if exc is None else exc.__traceback__
     while trace is not None and issubclass(rules, TurnRules):
         name = trace.tb_frame.f_code.co_name
-        own = getattr(rules.rules_class, name, None)
-        if hasattr(TurnGame, name) and getattr(own, "__code__", None) is trace.tb_frame.f_code:
+        own, default = getattr(rules.rules_class, name, None), getattr(TurnGame, name, None)
+        if own is not default is not None and getattr(own, "__code__", None) is trace.tb_frame.f_code:
             return name
         trace = trace.tb_next
     return " and ".join(names)

@@ -34,7 +34,7 @@ CallRules = Callable[..., Any]
 `Game` is, and returns its result.
 """
 
-_GUARDED_METHODS = (
+GUARDED_METHODS = (
     "initial",
     "apply",
     "apply_chance",
@@ -76,7 +76,7 @@ def make_rules_fault(game: str, room: ModuleType, exc: BaseException) -> RulesFa
     """Return the fault for an exception of rules, with the last line of the module `room` that led to it."""
     text = truncate(escape_unprintable(" ".join(str(exc).split())), _MAX_REASON_CHARS)
     kind = "" if isinstance(exc, RulesError) else f"{type(exc).__name__}: "
-    place = _find_place(room, exc) or f"{_base_name(room.__file__ or room.__name__)}: "
+    place = find_place(room, exc) or f"{_base_name(room.__file__ or room.__name__)}: "
     return RulesFault(game, f"{place}{kind}{text}".removesuffix(": "))
 
 
@@ -86,7 +86,7 @@ def guard_rules(game: Game[Any, Any], room: ModuleType, call: CallRules | None =
     """
     guard = _Guard(game, room, call or _call_directly)
     guarded = object.__new__(type(game))
-    methods = {name: guard.wrap(name) for name in _GUARDED_METHODS if hasattr(game, name)}
+    methods = {name: guard.wrap(name) for name in GUARDED_METHODS if hasattr(game, name)}
     own = {"encode_state": guard.encode_state, "check_turn": guard.check_turn}
     guarded.__dict__.update(vars(game), **methods, **own)
     return guarded
@@ -198,7 +198,7 @@ class _Guard:
 
     def _is_of_author(self, exc: BaseException) -> bool:
         """Return whether the author of a `TurnGame` refused a move. `TurnRules` refuses illegal moves itself."""
-        return isinstance(self._game, TurnRules) and bool(_find_place(self._room, exc))
+        return isinstance(self._game, TurnRules) and bool(find_place(self._room, exc))
 
 
 _ANSWER_CHECKS: Mapping[str, Callable[[_Guard, Sequence[Any], Any], None]] = {
@@ -217,7 +217,7 @@ def _check_sendable(event: Any) -> None:
     pack_answer(event, "what a seat sees of an event")
 
 
-def _find_place(room: ModuleType, exc: BaseException) -> str:
+def find_place(room: ModuleType, exc: BaseException) -> str:
     """Return the file and the line of a module, or of a module below it, in which an exception or its cause was raised,
     with a colon behind them; else the file and the line of the method that a `RulesError` names; else "".
     """
@@ -236,7 +236,7 @@ def _find_place(room: ModuleType, exc: BaseException) -> str:
 
 
 def _find_method(room: ModuleType, method: str) -> str:
-    """Return the file and the line in which a game of a module defines a method, in the form of `_find_place`."""
+    """Return the file and the line in which a game of a module defines a method, in the form of `find_place`."""
     for kind in vars(room).values():
         is_game = isinstance(kind, type) and issubclass(kind, TurnGame) and kind.__module__ == room.__name__
         function = vars(kind).get(method) if is_game else None

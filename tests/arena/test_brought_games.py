@@ -245,8 +245,10 @@ def test_rules_that_end_their_program_are_named_with_their_line(race: Path, aren
 def test_a_tournament_in_process_names_the_log_that_says_why_matches_are_void(
     race: Path, data: Path, arena: Callable[..., Done]
 ) -> None:
-    change(race, ("return RaceState(state.", "return 1 / (state.number < 8) and RaceState(state."))
-    played = arena("tournament", "random", "r2=random", "--game", str(race), "--rounds", "1", "--in-process")
+    change(race, ("return RaceState(state.", "return 1 / (state.number != 7) and RaceState(state."))
+    words = ("--game", str(race), "--rounds", "4", "--seed", "1", "--in-process")
+    played = arena("tournament", "random", "r2=random", *words)
+    assert " of 3 random matches would be void; `arena game check race.py` tries more\n" in played.err
     log = Path(played.out.rpartition("why matches are void: ")[2].strip())
     assert " is void: the rules of race failed: race.py, line " in log.read_text()
 
