@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from protocol.dice import Dice
+from protocol.errors import RulesFault
+from protocol.games import game_class, guard_game, load_game
+from protocol.games.isolated import IsolatedGame, answer, answer_load, load_question, value_of
 from protocol.reasons import DISCONNECTED, FAILED, VOID
 from referee.effects import Forfeit, Resignation
 from referee.state import Phase
@@ -118,3 +122,14 @@ def test_a_bot_that_fails_or_resigns_by_itself_is_still_blamed(tmp_path: Path) -
             result = table.match.result("2026-01-01T00:01:00.000Z")
             assert [seat.reason for seat in result.seats] == [reason, "win"]
             assert table.faults == []
+
+
+def test_isolated_rules_are_tried_where_they_run(tmp_path: Path) -> None:
+    with brought(write_game(tmp_path, (MOVES, "return (move for move in [1, 2])"))):
+        rules, question = guard_game(load_game("counting")), load_question({})
+        facts = answer_load(lambda config: load_game("counting"), question)[question]
+        isolated = IsolatedGame(game_class("counting"), value_of("counting", facts))
+        isolated.fetch = lambda asked: answer(rules, asked, {})
+        state, _ = isolated.initial(Dice(b"", 0))
+        with pytest.raises(RulesFault, match=r"counting.py, line 23: moves returns <generator object"):
+            isolated.check_turn(state)
