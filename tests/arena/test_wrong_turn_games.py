@@ -107,6 +107,15 @@ def test_a_trial_that_can_not_draw_a_state_is_a_line(tmp_path: Path) -> None:
     assert tried.err.count("\n") == 1
 
 
+def test_a_trial_whose_rules_do_not_return_is_a_line(tmp_path: Path) -> None:
+    file = write_game(tmp_path, (PLAY, "import signal; signal.raise_signal(signal.SIGALRM)"))
+    tried = call("arena", "try", "a=random", "b=random", "--game", str(file), "--quiet")
+    assert (tried.code, tried.err) == (
+        2,
+        "arena: counting.py, line 27: play was interrupted, as it took longer than 10 s\n",
+    )
+
+
 def test_a_file_that_does_not_end_before_a_game_begins_is_a_line(tmp_path: Path) -> None:
     file = write_game(tmp_path, ("import time\n", "import signal\nsignal.raise_signal(signal.SIGALRM)\n"))
     with pytest.raises(GameFileFault, match=r"^counting.py, line 3: this still runs after 60 s, before any game"):
