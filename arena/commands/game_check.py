@@ -85,11 +85,40 @@ def _print(check: GameCheck, options: GameCheckOptions) -> None:
         print_list(check.presets)
     else:
         for row in check.presets:
-            say(_describe(row, options))
+            say(_describe(row, options), flush=True)
     for line in check.warnings:
         say(f"arena: {line}", err=True)
     if check.is_too_slow:
         raise SystemExit(1)
+
+
+class _CheckProgress:
+    """The progress of a check, for a user who waits."""
+
+    def __init__(self, show: Callable[[Callable[[], str]], None], time_limit_s: float) -> None:
+        self._show = show
+        self._time_limit_s = time_limit_s
+        self._began = time.perf_counter()
+        self._describe_step: Callable[[], str] = lambda: "start"
+        self.pool = ""
+        """The game and the preset that are checked now."""
+
+    @property
+    def left_s(self) -> float:
+        """The seconds that are left for the check."""
+        return self._time_limit_s - (time.perf_counter() - self._began)
+
+    def note(self, describe_step: Callable[[], str]) -> None:
+        """Begin a step of the check, which `describe_step` describes at any time."""
+        self._describe_step = describe_step
+        self.report()
+
+    def report(self) -> None:
+        self._show(self._describe)
+
+    def _describe(self) -> str:
+        took_s = self._time_limit_s - self.left_s
+        return f"{self.pool}: {self._describe_step()}, {took_s:.0f} of {self._time_limit_s:g} s"
 
 
 def check_file(file: Path, games: int, seed: int = 0, time_limit_s: float = DEFAULT_TIME_LIMIT_S) -> GameCheck:
@@ -122,30 +151,20 @@ def _check_games(
     """
     limits = BUILTIN_LIMITS if all(map(is_builtin_game, names)) else GameLimits()
     presets = [(name, preset) for name in names for preset in game_class(name).presets]
-    began, step, rows = time.perf_counter(), "", []
+    rows = []
     with show_progress() as show:
-
-        def report() -> None:
-            show(lambda: f"{step}, {timer.calls:,} calls, {time.perf_counter() - began:.0f} of {time_limit_s:g} s")
-
-        timer = RulesTimer(limits, report)
+        progress = _CheckProgress(show, time_limit_s)
+        timer = RulesTimer(limits, progress.report)
         with timer.install():
             for number, (name, preset) in enumerate(presets):
-                spent_s = time.perf_counter() - began
-                share_s = (time_limit_s - spent_s) / (len(presets) - number)
-                timer.deadline = began + spent_s + share_s
-
-                def note(what: str, pool: str = f"{name}/{preset}") -> None:
-                    nonlocal step
-                    step = f"{pool}: {what}"
-                    report()
-
+                progress.pool = f"{name}/{preset}"
+                timer.deadline = time.perf_counter() + progress.left_s / (len(presets) - number)
                 try:
                     game = timer.call("start", load_game, name, {"preset": preset})
                 except OutOfTime:
                     rows.append(CheckedPreset(game=name, preset=preset, unchecked=["anything"]))
                 else:
-                    rows.append(check_preset(game, games, seed, timer, note))
+                    rows.append(check_preset(game, games, seed, timer, progress.note))
     slow = timer.slow_calls.slowest
     warnings = [] if slow is None else [f"{place_of(slow.method)}{describe_slow_calls(slow, limits)}"]
     return GameCheck(presets=rows, warnings=warnings, is_too_slow=slow is not None and slow.calls >= MAX_TROUBLES)

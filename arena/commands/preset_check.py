@@ -45,10 +45,10 @@ class CheckedPreset(Struct, frozen=True, kw_only=True):
 
 
 def check_preset(
-    game: Game[Any, Any], games: int, seed: int, timer: RulesTimer, show: Callable[[str], None]
+    game: Game[Any, Any], games: int, seed: int, timer: RulesTimer, show: Callable[[Callable[[], str]], None]
 ) -> CheckedPreset:
-    """Check the refusals of a game and play it at random, until the time of `timer` is over. `show` gets what is done
-    now. Raise `ContractBroken`.
+    """Check the refusals of a game and play it at random, until the time of `timer` is over. `show` gets functions that
+    say what is done now. Raise `ContractBroken`.
     """
     checker = ContractChecker(game, clock=time.perf_counter)
     timer.watch(game)
@@ -57,7 +57,7 @@ def check_preset(
 
     def play(count: int) -> None:
         while len(played) < count:
-            show(f"random game {len(played) + 1} of {games}")
+            show(lambda: f"random game {len(played) + 1} of {games}, {len(checker.timings.apply):,} plies")
             played.append(checker.check_game(seed + len(played)))
 
     def play_match() -> None:
@@ -74,7 +74,7 @@ def check_preset(
             tracemalloc.stop()
 
     steps: dict[str, Callable[[], None]] = {
-        "a whole game": lambda: play(1),
+        "a first game": lambda: play(1),
         "refusals of wrong moves": checker.check_refusals,
         "a match": play_match,
         "more games": lambda: play(games),
@@ -87,12 +87,14 @@ def check_preset(
     unchecked = list(steps)
     try:
         for name, step in steps.items():
-            show(name)
+            show(lambda name=name: name)  # type: ignore[misc]
             step()
             unchecked.remove(name)
     except OutOfTime:
-        if played and "more games" in unchecked:
+        if "more games" in unchecked:
             unchecked[unchecked.index("more games")] = f"{games - len(played)} of {games} games"
+        if "a first game" in unchecked:
+            unchecked.remove("a first game")
     lengths = [len(one.states) - 1 for one in played]
     timings = checker.timings
     return CheckedPreset(

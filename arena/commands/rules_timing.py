@@ -70,8 +70,6 @@ class RulesTimer:
         self._timer = CodeTimer(limits.call_timeout_s)
         self._is_inside = False
         self._ignores_slow_calls = False
-        self.calls = 0
-        """The number of calls."""
         self.slow_calls = SlowCalls(limits)
         self.deadline = float("inf")
 
@@ -115,7 +113,6 @@ class RulesTimer:
                 self.slow_calls.note(method, took_s)
         finally:
             self._is_inside = False
-        self.calls += 1
         self._on_call()
         return result
 
