@@ -25,10 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from machine.code_timer import CodeTimer, TimeUp
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, RulesFault, UnknownGame, UsageFault
 from protocol.games import game_names, game_spec, is_known_game, list_game, register_game, remove_game
 from protocol.games.base import Game
+from protocol.games.guard import find_place
 from protocol.games.spec import FAMILY_SEPARATOR, EvaluationSpec, GameFamily, GameSpec
 from protocol.games.turn_game import RulesError, TurnGame
 from protocol.pools import FIRST_VERSION, VERSION_DESCRIPTION, is_rules_version
@@ -48,6 +50,8 @@ OWN_EVALUATION = "own"
 """The name of the evaluation that the author of a `TurnGame` wrote, for the setting `eval` of searches."""
 EVALUATION_FACTOR = 900_000.0
 """The value of a state that is evaluated as 1, in a search where a win is worth 1,000,000."""
+RUN_TIMEOUT_S = 60.0
+"""Maximum number of seconds that it may take to run a file, before any game begins. It may import large packages."""
 MAX_DEMO_NAME_CHARS = 24
 """Maximum number of characters of a game's name in the name of its bot of a demo server."""
 _MODULE_PREFIX = "brought_games_"
@@ -179,9 +183,16 @@ def _run(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    timer = CodeTimer()
     try:
-        # Not by the loader: its cache can't tell a file that changed within a second from the one before.
-        exec(compile(source, str(file), "exec"), module.__dict__)  # noqa: S102  the user named the file
+        with timer.install_handler():
+            # Not by the loader: its cache can't tell a file that changed within a second from the one before.
+            timer.call(RUN_TIMEOUT_S, exec, compile(source, str(file), "exec"), module.__dict__)
+    except TimeUp as exc:
+        del sys.modules[name]
+        raise GameFileFault(
+            f"{file.name}, line {line_of(file, exc)}: this still runs after {RUN_TIMEOUT_S:g} s, before any game began"
+        ) from exc
     except (Exception, SystemExit) as exc:
         del sys.modules[name]
         raise GameFileFault(_describe_failure(file, exc)) from exc
@@ -246,6 +257,9 @@ def locate_failures() -> Iterator[None]:
         for file in inherited_files():
             if line_of(file, exc) is not None:
                 raise GameFileFault(_describe_failure(file, exc)) from exc
+        if isinstance(exc, RulesError):  # what a method of the file returned was found to be wrong elsewhere
+            places = [find_place(sys.modules[game_spec(game).room], exc) for game in brought_games()]
+            raise GameFileFault(f"{next(filter(None, places), '')}{exc}") from exc
         raise
 
 

@@ -102,7 +102,8 @@ class Match:
         self._timeouts = timeouts or MatchTimeouts()
         self.header = header
         self.id = header.match
-        self._is_guarded = game is not None
+        self.is_guarded = game is not None
+        """True if the rules are not built in."""
         self.game = shared_game(header.game, header.config, rules_digest(header)) if game is None else game
         self.players = list(players)
         banks = TimeBanks.new(self.game.seats, header.clock.bank_ms, header.clock.increment_ms)
@@ -195,7 +196,7 @@ class Match:
         """Call the match off because of an exception outside of an event, and return the effects for the host to
         perform. Raise the exception again if the rules are not guarded.
         """
-        if not self._is_guarded:
+        if not self.is_guarded:
             raise exc
         fault = exc if isinstance(exc, RulesFault) else RulesFault(self.game.name, f"{type(exc).__name__}: {exc}")
         return [ReportRulesFault(fault), *self._call_off(Abort(), now)]
@@ -204,7 +205,7 @@ class Match:
         """Undo the last event, during which guarded rules failed or gave a result that the referee can't use, and call
         the match off.
         """
-        if self._is_guarded:
+        if self.is_guarded:
             self._undo()
         return self.call_off_by_fault(exc, now)
 
@@ -526,6 +527,8 @@ class Match:
         standing, was = self.standing, self.standing.current_course
         if seat in was.dropped_out:
             return []
+        if self.is_guarded and reason != RESIGNED:
+            self.game.check_turn(was.state)  # no bot pays for rules by which it could not play
         standing.clock = standing.clock.stop(now)
         effects = self._drop_seat(seat, reason, now)
         if standing.current_course.is_over:

@@ -21,16 +21,20 @@ def game_check(
     ],
     games: Annotated[int, typer.Option(min=1, max=100_000, help="Random games of each preset.")] = 50,
     seed: Annotated[int, typer.Option(help="The seed of the random games.")] = 0,
+    time_limit: Annotated[
+        int, typer.Option(min=1, max=86_400, metavar="SECONDS", help="Seconds after which the check ends.")
+    ] = 60,
     watch: Annotated[bool, typer.Option("--watch", help="Check again whenever the file is saved.")] = False,
     to_json: Json = False,
 ) -> None:
     """Check a game by playing it at random.
 
-    Moves, states, messages and views are checked, and calls are timed. The exit code is 1 if something is wrong.
+    Moves, states, messages and views are checked, and calls are timed. The exit code is 1 if something is wrong, or if
+    calls are so slow that a server would close the game.
     """
     from arena.commands.game_check import GameCheckOptions, run
 
-    run(GameCheckOptions(game=game, games=games, seed=seed, watch=watch, to_json=to_json))
+    run(GameCheckOptions(game=game, games=games, seed=seed, time_limit_s=time_limit, watch=watch, to_json=to_json))
 
 
 @app.command("add")

@@ -12,10 +12,19 @@ from msgspec import Struct
 
 from arena.commands.game_check import check_file
 from arena.commands.output import format_table, print_list, terminal_columns
+from arena.commands.rehearsal import rehearse_game
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.store.actions import log_action
 from arena.store.database import DatabaseNotFound
-from arena.store.games import add_games, check_version, list_games, match_counts, remove_game
+from arena.store.games import (
+    STORED_GAMES_VARIABLE,
+    add_games,
+    check_version,
+    list_games,
+    loads_stored_games,
+    match_counts,
+    remove_game,
+)
 from arena.store.store import Reader, Store
 from machine.game_discovery import (
     add_family_game,
@@ -71,7 +80,8 @@ def add(file: Path, where: str) -> None:
     """
     with locate_failures():
         names = add_game_file(file)
-    check_file(file, CHECKED_GAMES)
+    for line in (*check_file(file, CHECKED_GAMES).warnings, *filter(None, map(rehearse_game, names))):
+        say(f"arena: {line}", err=True)
     with closing(Store.open(where, checkpoint=False)) as store:
         store.write(add_games, [(game_spec(name), use_copy(name)) for name in names])
         store.write(log_action, COMMAND_LINE_ORIGIN, "add_game", names)
@@ -141,6 +151,11 @@ def show_list(where: str, *, to_json: bool) -> None:
     say(format_table(headers, table, wrapped_column=1, left_columns=(0, 2, 3, 4), width=terminal_columns()))
 
 
+def _missing_title() -> str:
+    """Return what the list has in place of the title of a stored game whose rules are not loaded."""
+    return "can't be loaded" if loads_stored_games() else f"not loaded, by {STORED_GAMES_VARIABLE}=0"
+
+
 def _list_rows(where: str) -> list[ListedGame]:
     try:
         with closing(Reader.open(where)) as reader:
@@ -160,7 +175,7 @@ def _list_rows(where: str) -> list[ListedGame]:
             origin = "built in" if game in builtin_game_names() else spec.room.partition(".")[0]
             if is_from_file(spec):
                 origin = f"{file_of_game(game).name}, not stored"
-        title = "can't be loaded" if spec is None else game_class(game).title
+        title = _missing_title() if spec is None else game_class(game).title
         rows.append(
             ListedGame(
                 game=game,

@@ -18,6 +18,7 @@ from arena.feed import Broker
 from arena.network.addresses import parse_host_names, parse_networks, parse_origins
 from arena.store.thinning import Retention
 from machine.arguments import MAX_DIGITS, parse_toml, read_clock, read_text_or_file
+from machine.game_discovery import FAMILY_GAMES_VARIABLE, GAME_FILES_VARIABLE
 from machine.input_file import read_text
 from machine.subprocesses import MAX_NICENESS_VARIABLE
 from machine.terminal import say
@@ -38,6 +39,8 @@ OTHER_VARIABLES = (
     FACTOR_VARIABLE,
     MAX_NICENESS_VARIABLE,
     "ARENA_STORED_GAMES",
+    GAME_FILES_VARIABLE,
+    FAMILY_GAMES_VARIABLE,
 )
 """The `ARENA_…` environment variables that are neither settings of a server nor read by bots."""
 MAX_SHOWN_CHARACTERS = 200

@@ -35,6 +35,7 @@ from arena.commands.metrics import serve_metrics
 from arena.commands.node_process import cluster_view_of, open_as_node, run_as_node
 from arena.commands.pairing import open_log
 from arena.commands.quota_limits import quota_limits
+from arena.commands.rehearsal import rehearse_game
 from arena.commands.restart import Restart
 from arena.commands.serve_runners import check_hosting, check_runners, hosts_bots, run_runners
 from arena.commands.settings import ServerSettings, database_url, node_of
@@ -115,7 +116,8 @@ def run(settings: ServerSettings) -> None:
     restart = Restart(os.environ)
     handed = InheritedSockets(os.environ)
     data = Path(settings.data)
-    add_games(settings)
+    for game in add_games(settings):
+        _rehearse(game, settings)
     bots = builtin_bots_of(settings)
     check_hosting(settings)
     check_runners(settings)
@@ -176,6 +178,13 @@ def add_games(settings: ServerSettings) -> list[str]:
     return games
 
 
+def _rehearse(game: str, settings: ServerSettings) -> None:
+    """Log what may be wrong with a game of a file. Raise `UsageFault` if all its matches would be void."""
+    line = rehearse_game(game, GameLimits.of(settings.slow_game_call))
+    if line:
+        log.warning("%s", line)
+
+
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
     """Return the built-in bots that the settings ask for. Raise `UsageFault` if one is unknown or rejects its
     options.
@@ -199,6 +208,7 @@ def check_references(settings: ServerSettings) -> None:
     where = database_url(settings.db, Path(settings.data))
     for game in add_games(settings):
         check_storable(game, where)
+        _rehearse(game, settings)
     builtin_bots_of(settings)
     check_hosting(settings)
     open_database_url(where)

@@ -21,6 +21,7 @@ from rich.progress import Progress as ProgressBar
 from arena.commands.brought_games import store_game
 from arena.commands.data_dir import open_data_dir
 from arena.commands.hosted_entrants import HostedSource
+from arena.commands.rehearsal import rehearse_game
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_options, server_of
 from arena.commands.tournament_report import Report
 from arena.runner.entrants import built_plan
@@ -145,6 +146,8 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
         pool = process_pool(setup.jobs) if options.dask is None else cluster_pool(options.dask)
         workers = held.enter_context(pool)
         store = held.enter_context(open_data_dir(options.data, options.db))
+        if line := rehearse_game(options.game):
+            say(f"arena: {line}", err=True)
         store_game(store, options.game)
         if setup.server is None or setup.hosted is not None:
             store.read(check_rules, [options.game])

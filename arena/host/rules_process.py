@@ -15,7 +15,8 @@ import msgspec
 from arena.processes.launch_spec import allowed_environment
 from arena.processes.rules_worker import FRAME_LENGTH
 from protocol.errors import RulesFault
-from protocol.games import game_spec
+from protocol.games import game_class, game_spec
+from protocol.games.author_methods import name_call
 from protocol.games.isolated import Answers, method_of
 
 START_TIMEOUT_S = 60.0
@@ -65,14 +66,14 @@ class RulesProcess:
                 await self._kill()
                 limit_s = self._call_timeout_s
                 raise self._fault(
-                    f"{method_of(question)} took longer than {limit_s:g} s, so its process was ended"
+                    f"{self._name(question)} took longer than {limit_s:g} s, so its process was ended"
                 ) from None
             except (msgspec.DecodeError, OverflowError):
                 await self._kill()
-                raise self._fault(f"the process of its rules gave no proper answer in {method_of(question)}") from None
+                raise self._fault(f"the process of its rules gave no proper answer in {self._name(question)}") from None
             except (asyncio.IncompleteReadError, OSError):
                 await self._kill()
-                raise self._fault(f"the process of its rules ended in {method_of(question)}") from None
+                raise self._fault(f"the process of its rules ended in {self._name(question)}") from None
             except BaseException:  # an answer may still come, which would be taken for that to the next question
                 await self._kill()
                 raise
@@ -143,6 +144,10 @@ class RulesProcess:
         with contextlib.suppress(OSError):
             await process.stdin.wait_closed()
         await process.wait()
+
+    def _name(self, question: bytes) -> str:
+        """Return the name of the call of the rules that a question is about."""
+        return name_call(game_class(self._game), method_of(question))
 
     def _fault(self, reason: str) -> RulesFault:
         return RulesFault(self._game, reason)

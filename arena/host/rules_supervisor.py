@@ -25,6 +25,7 @@ from protocol.games import (
     rules_spec,
     shared_game,
 )
+from protocol.games.author_methods import name_call
 from protocol.games.base import Game
 from protocol.games.guard import CallRules
 from protocol.games.isolated import Answers, IsolatedGame
@@ -165,15 +166,18 @@ class RulesSupervisor:
         try:
             return self._timer.call(limit_s, function, *arguments)
         except TimeUp as exc:
-            least_s = limit_s
+            least_s, method = limit_s, name_call(game_class(game), method, exc)
             raise RulesError(f"{method} was interrupted, as it took longer than {limit_s:g} s") from exc
         except BaseException as exc:
             if isinstance(exc, Exception):
                 raise
-            raise RulesError(f"{method} raised {type(exc).__name__}, which would end the server") from exc
+            name = name_call(game_class(game), method, exc)
+            raise RulesError(f"{name} raised {type(exc).__name__}, which would end the server") from exc
         finally:
             took_s = max(time.perf_counter() - began, least_s)
-            self._act(game, self._watch.note_call(game, method, took_s, self._loop.time()))
+            if took_s > self._watch.limits.slow_call_s:
+                method = name_call(game_class(game), method)
+                self._act(game, self._watch.note_call(game, method, took_s, self._loop.time()))
 
     def _act(self, game: str, verdict: Verdict) -> None:
         if verdict.line is not None:

@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -50,6 +51,9 @@ from referee.replay import JournalSummary
 from referee.result import Ratings
 from referee.state import Phase
 
+MAX_CHARGED_RULES_TIME_S = 0.001
+"""Seconds that calls of rules which are not built in may take from the clock of the next seat. More is given back."""
+
 log = logging.getLogger("arena.host.runner")
 
 
@@ -71,8 +75,8 @@ class MatchRunner:
         "_absent_seats", "_backlog", "_deadline", "_due_queue", "_ended", "_fetch_answers", "_fetching",
         "_finish", "_health", "_journal", "_loop", "_match", "_max_journal_bytes", "_on_rules_fault",
         "_pending_effects", "_ratings", "_recorder", "_recording_fails", "_release", "_resumed_at_ply",
-        "_retry_delay_s", "_seats", "_seats_know_failure", "_stopped", "_timer", "_timer_due", "_views",
-        "_waiting_since", "audience", "bots", "failures", "game", "id", "lines",
+        "_retry_delay_s", "_rules_time_s", "_seats", "_seats_know_failure", "_stopped", "_timer", "_timer_due",
+        "_views", "_waiting_since", "audience", "bots", "failures", "game", "id", "lines",
     )  # fmt: skip  # with more than 30 attributes, an instance without slots is slow in Python 3.11
 
     def __init__(
@@ -125,6 +129,8 @@ class MatchRunner:
         none.
         """
         self._waiting_since = 0.0
+        self._rules_time_s = 0.0
+        """The seconds that the referee took for the event whose effects are pending, if its rules are not built in."""
         self._recording_fails = self._seats_know_failure = False
         """`_recording_fails` says whether recording the pending effects has failed, `_seats_know_failure` whether the
         seats were notified of that.
@@ -204,8 +210,11 @@ class MatchRunner:
             ):  # the clocks stand still
                 self._get_backlog().add(event)
             return
+        began = perf_counter()
         try:
-            self._record_and_perform(self._match.receive(event, self._loop.time()))
+            effects = self._match.receive(event, self._loop.time())
+            self._rules_time_s = perf_counter() - began if self._match.is_guarded else 0.0
+            self._record_and_perform(effects)
         except RulesWanted as wanted:
             self._wait_for_rules(wanted, partial(self.receive, event))
         except Exception:
@@ -474,6 +483,9 @@ class MatchRunner:
             self._perform_effects(effects)
         except Exception:
             self._void("what was recorded", undo=False)
+        if self._rules_time_s > MAX_CHARGED_RULES_TIME_S:  # the seat that is asked next has not caused it
+            held += self._rules_time_s
+        self._rules_time_s = 0.0
         if held:
             self.receive(Pause(held))
         if backlog is not None:

@@ -33,7 +33,7 @@ from protocol.errors import Fault
 from protocol.games import load_game
 from protocol.match_logs import LOG_ENDING, OPEN_LOG_ENDING, MatchLog, ProgramFault
 from protocol.names import fold_name
-from protocol.reasons import DISCONNECTED, FAILED, FORFEITS, ILLEGAL, NO_SHOW, TIMEOUT
+from protocol.reasons import DISCONNECTED, FAILED, FORFEITS, ILLEGAL, NO_SHOW, TIMEOUT, VOID
 
 OPPONENT = "random"
 """The bot that plays the match of a check."""
@@ -187,6 +187,8 @@ def _judge(
     result = report.result
     number = next(number for number, seat in enumerate(result.seats) if seat.bot == bot)
     seat = result.seats[number]
+    if seat.reason == VOID:
+        return CheckOutcome(True, f"{game}: not checked, as the match is void: the rules of {game} or the arena failed")
     passed = seat.reason not in FORFEITS and result.plies > 0
     is_shared = [one.rank for one in result.seats].count(seat.rank) > 1
     what = "lost" if seat.rank > 1 else "drew" if is_shared else "won"

@@ -1,8 +1,8 @@
 """The games that the operator brought: the sources of all their versions, and which of them are offered.
 
-Sources are never removed, because the records of old matches need them. A version has one source for ever. Every
-command, node and page that opens the database loads the newest version of each game, see `load_games`, and an older one
-when a record needs it.
+Sources are never removed, because the records of old matches need them. Once a match was played by a version, its
+source stays the same. Every command, node and page that opens the database loads the newest version of each game, see
+`load_games`, and an older one when a record needs it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 from protocol.games import builtin_game_names, register_former_rules
 from protocol.games.spec import GameSpec
+from protocol.pools import version_of
 
 STORED_GAMES_VARIABLE = "ARENA_STORED_GAMES"
 """The environment variable that is `0` if the code of games in databases must not run, because a database may be a
@@ -35,11 +36,14 @@ _NEWEST_SQL = "id IN (SELECT max(id) FROM games GROUP BY game)"
 """The SQL condition for the newest version of each game, which was added last."""
 _LIST_GAMES = f"SELECT game, version, digest, file, added, offered FROM games WHERE {_NEWEST_SQL} ORDER BY game"
 _COUNT_MATCHES = "SELECT game, sum(matches) AS matches FROM counts WHERE tournament = '' GROUP BY game"
+_SELECT_POOLS = "SELECT pool FROM counts WHERE tournament = '' AND game = :game AND matches > 0"
+_UNRATED_SUFFIX = "/unrated"
+"""The end of the name under which unrated matches of a game are counted."""
 _SELECT_SOURCES = (
     f"SELECT game, digest, offered, file, source, beside, {_NEWEST_SQL} AS is_newest FROM games ORDER BY id"
 )
-_SELECT_NEWEST = f"SELECT version, digest FROM games WHERE game = :game AND {_NEWEST_SQL}"
-_UPDATE_FILES = """UPDATE games SET file = :file, beside = :beside, offered = true
+_SELECT_NEWEST = f"SELECT version, digest, offered FROM games WHERE game = :game AND {_NEWEST_SQL}"
+_UPDATE_FILES = """UPDATE games SET digest = :digest, file = :file, source = :source, beside = :beside, offered = true
 WHERE game = :game AND version = :version"""
 
 log = logging.getLogger("arena.store.games")
@@ -67,14 +71,21 @@ class GameCode(Struct, frozen=True, kw_only=True):
 
 
 def check_version(connection: Connection, spec: GameSpec, file: str) -> None:
-    """Raise `UsageFault` if the database has other rules under the name and version of a game, or a newer version."""
+    """Raise `UsageFault` if the database has other rules under the name and version of a game, or a newer version.
+    Other rules may replace those of a removed game by which no match was played.
+    """
     newest = execute(connection, _SELECT_NEWEST, {"game": spec.name}).one_or_none()
     if newest is None:
         return
     if spec.version == newest.version and spec.digest != newest.digest:
+        is_unplayed = _is_unplayed(connection, spec)
+        if is_unplayed and not newest.offered:
+            return
+        advice = f"or `arena game remove {spec.name}` first: no match was played by it"
         raise UsageFault(
             f"{file}: the rules of {spec.name} differ from those of version {newest.version} that are stored: raise "
-            f'version, as in version = "{_next_version(newest.version)}"; ratings of different versions are separate'
+            f'version, as in version = "{_next_version(newest.version)}"; '
+            f"{advice if is_unplayed else 'ratings of different versions are separate'}"
         )
     if _version_key(spec.version) < _version_key(newest.version):
         raise UsageFault(
@@ -83,10 +94,16 @@ def check_version(connection: Connection, spec: GameSpec, file: str) -> None:
         )
 
 
+def _is_unplayed(connection: Connection, spec: GameSpec) -> bool:
+    """Return whether no match of a version of a game is stored. An unrated match may be of any version."""
+    pools = [row.pool for row in execute(connection, _SELECT_POOLS, {"game": spec.name})]
+    return not any(pool.endswith(_UNRATED_SUFFIX) or version_of(pool) == spec.version for pool in pools)
+
+
 def add_games(connection: Connection, games: Iterable[tuple[GameSpec, GameFiles]]) -> None:
     """Store the sources of games, and offer these games. Raise `UsageFault` as `check_version` does.
 
-    If a version is stored already, only the files beside the rules are replaced.
+    If a version is stored already, its files are replaced.
     """
     for spec, source in games:
         _add_game(connection, spec, source)
@@ -94,12 +111,18 @@ def add_games(connection: Connection, games: Iterable[tuple[GameSpec, GameFiles]
 
 def _add_game(connection: Connection, spec: GameSpec, source: GameFiles) -> None:
     check_version(connection, spec, source.file)
-    beside = msgspec.msgpack.encode(source.beside)
-    words = {"game": spec.name, "version": spec.version, "file": source.file, "beside": beside}
-    if execute(connection, _UPDATE_FILES, words).rowcount:
-        return
-    row = words | {"digest": spec.digest, "source": source.source, "added": utc_now(), "offered": True}
-    execute(connection, insert_into("games", list(row)), row)
+    row = {
+        "game": spec.name,
+        "version": spec.version,
+        "digest": spec.digest,
+        "file": source.file,
+        "source": source.source,
+        "beside": msgspec.msgpack.encode(source.beside),
+        "added": utc_now(),
+        "offered": True,
+    }
+    if not execute(connection, _UPDATE_FILES, row).rowcount:
+        execute(connection, insert_into("games", list(row)), row)
 
 
 def remove_game(connection: Connection, game: str) -> None:
@@ -135,7 +158,7 @@ def load_games(games: Iterable[GameCode]) -> None:
     """Register stored games: the newest version of each, and the older ones for records. Log which of them can't be
     loaded: the others, and all other data, can be used. Register none if `STORED_GAMES_VARIABLE` forbids it.
     """
-    if os.environ.get(STORED_GAMES_VARIABLE) == "0":
+    if not loads_stored_games():
         return
     for one in games:
         if not one.is_newest:
@@ -145,6 +168,11 @@ def load_games(games: Iterable[GameCode]) -> None:
                 use_source(one.source, one.game, offered=one.offered)
             except UsageFault as fault:
                 log.warning("the stored game %s can't be loaded: %s", one.game, fault)
+
+
+def loads_stored_games() -> bool:
+    """Return whether the code of games in databases may run."""
+    return os.environ.get(STORED_GAMES_VARIABLE) != "0"
 
 
 def _load_former(code: GameCode) -> GameSpec | None:

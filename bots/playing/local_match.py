@@ -27,8 +27,10 @@ from machine.code_timer import CodeTimer, TimeUp
 from machine.timestamps import utc_now
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
-from protocol.games import guard_game, is_builtin_game, shared_game
+from protocol.games import game_class, guard_game, is_builtin_game, shared_game
+from protocol.games.author_methods import name_call
 from protocol.games.base import Game
+from protocol.games.turn_game import RulesError
 from protocol.messages import (
     MAX_CLIENT_FRAME_BYTES,
     MAX_STRIKES,
@@ -72,6 +74,8 @@ from referee.state import MatchStanding
 if TYPE_CHECKING:
     from referee.in_process import MatchObserver
 
+RULES_TIMEOUT_S = 10.0
+"""Maximum number of seconds of a call of rules that are not built in, if the match is timed."""
 STOP_GRACE_S = 0.1
 """Seconds between a bot's deadline and the interruption of its code."""
 _PLACEHOLDER_TOKEN = "-" * MIN_TOKEN_CHARS
@@ -193,7 +197,7 @@ class LocalMatch:
         self._timeouts = timeouts or LocalTimeouts()
         players = [Player(bot=seat.bot, version=seat.version) for seat in header.seats]
         is_trusted = is_builtin_game(header.game)
-        game = None if is_trusted else guard_game(shared_game(header.game, header.config))
+        game = None if is_trusted else guard_game(shared_game(header.game, header.config), self._call_rules)
         self._match = Match(header, seed, players, timeouts=self._timeouts.match, game=game)
         self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
         """The clients of bots that still have to be told of the match's end, by seat."""
@@ -209,6 +213,14 @@ class LocalMatch:
         self._failures: dict[int, str] = {}
         """The description of the failure of a bot's program, by seat."""
         self._over = False
+
+    def _call_rules(self, method: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call rules that are not built in. Raise `RulesError` if they take too long."""
+        try:
+            return self._alarm.call(RULES_TIMEOUT_S if self._timed else None, function, *arguments)
+        except TimeUp as exc:
+            name = name_call(game_class(self._match.header.game), method, exc)
+            raise RulesError(f"{name} was interrupted, as it took longer than {RULES_TIMEOUT_S:g} s") from exc
 
     def play(self) -> ClosedMatch:
         """Play the match to its end."""

@@ -219,6 +219,11 @@ class Game(ABC, Generic[S, M]):
         """
         return [self.encode_move(move) for move in self.legal_moves(state)], None
 
+    def check_turn(self, state: S) -> None:
+        """Raise `RulesFault` if a bot that knows the rules can't play on from a state. A guarded game does; others are
+        trusted.
+        """
+
     # How states, moves and events are shown to people.
 
     @abstractmethod

@@ -5,13 +5,26 @@ Built-in games are tested and need no guard. Games of files and of installed pac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
-from protocol.display import escape_unprintable, short_repr, truncate
+from protocol.display import escape_unprintable, truncate
 from protocol.errors import Fault, IllegalMove, MalformedMove, RulesFault
+from protocol.games.answer_checks import (
+    check_event,
+    check_legal,
+    check_moves,
+    check_ranks,
+    check_readable,
+    check_returns,
+    check_to_move,
+    check_unchanged,
+    check_view,
+    pack_answer,
+    refused_move,
+)
 from protocol.games.base import Game
 from protocol.games.turn_game import RulesError, TurnGame, TurnRules
 from protocol.messages import CHANCE
@@ -21,9 +34,7 @@ CallRules = Callable[..., Any]
 `Game` is, and returns its result.
 """
 
-CHANGED_STATE_REASON = "a state changed after it was returned: make a new state instead"
-"""The reason of a fault of rules that change a state in place."""
-_GUARDED_METHODS = (
+GUARDED_METHODS = (
     "initial",
     "apply",
     "apply_chance",
@@ -65,7 +76,7 @@ def make_rules_fault(game: str, room: ModuleType, exc: BaseException) -> RulesFa
     """Return the fault for an exception of rules, with the last line of the module `room` that led to it."""
     text = truncate(escape_unprintable(" ".join(str(exc).split())), _MAX_REASON_CHARS)
     kind = "" if isinstance(exc, RulesError) else f"{type(exc).__name__}: "
-    place = _find_place(room, exc) or f"{_base_name(room.__file__ or room.__name__)}: "
+    place = find_place(room, exc) or f"{_base_name(room.__file__ or room.__name__)}: "
     return RulesFault(game, f"{place}{kind}{text}".removesuffix(": "))
 
 
@@ -75,8 +86,9 @@ def guard_rules(game: Game[Any, Any], room: ModuleType, call: CallRules | None =
     """
     guard = _Guard(game, room, call or _call_directly)
     guarded = object.__new__(type(game))
-    methods = {name: guard.wrap(name) for name in _GUARDED_METHODS if hasattr(game, name)}
-    guarded.__dict__.update(vars(game), **methods, encode_state=guard.encode_state)
+    methods = {name: guard.wrap(name) for name in GUARDED_METHODS if hasattr(game, name)}
+    own = {"encode_state": guard.encode_state, "check_turn": guard.check_turn}
+    guarded.__dict__.update(vars(game), **methods, **own)
     return guarded
 
 
@@ -91,11 +103,16 @@ class _Guard:
         self._call = call
         self._shown: tuple[Any, Mapping[str, Any]] | None = None
         """The last state that was encoded, and the result, by which a later change of the state is noticed."""
+        self._legal: Sequence[Any] = ()
+        """The encoded legal moves of the last turn. In a simultaneous round, those of the seat that was asked last."""
+        self._decoded: tuple[Any, Any] = None, None
+        """The last move that was decoded, and its encoded form."""
 
     def wrap(self, method: str) -> Callable[..., Any]:
         """Return the guarded form of a method of the game."""
         function, call = getattr(self._game, method), self._call
         is_step, may_refuse = method in _STEPS, method in _REFUSING_METHODS
+        check = _ANSWER_CHECKS.get(method)
 
         def run(*arguments: Any) -> Any:
             try:
@@ -104,69 +121,103 @@ class _Guard:
                 result = call(method, function, *arguments)
                 if is_step:
                     self._check_unchanged(arguments[0])
-                if method == "ranks":
-                    self._check_ranks(result)
-                elif method == "returns":
-                    self._check_returns(result)
+                    self._check_event(method, arguments[0], result)
+                if check is not None:
+                    check(self, arguments, result)
                 return result
             except (Exception, SystemExit) as exc:
+                fault: BaseException | None = exc
                 if may_refuse and isinstance(exc, (IllegalMove, MalformedMove)) and not self._is_of_author(exc):
+                    fault = self._find_wrong_refusal(method, arguments, exc)
+                if fault is None:
                     raise
-                raise make_rules_fault(self._game.name, self._room, exc) from exc
+                raise make_rules_fault(self._game.name, self._room, fault) from exc
 
         return run
 
     def encode_state(self, state: Any) -> dict[str, Any]:
-        """Return an encoded state whose keys `to_move` and `ply` have values that a referee can work with."""
+        """Return an encoded state with which a referee can work, and which a bot can read."""
+        game = self._game
         try:
-            wire: dict[str, Any] = self._call("encode_state", self._game.encode_state, state)
-            self._check_to_move(wire["to_move"])
-            if type(wire["ply"]) is not int or wire["ply"] < 0:
-                raise RulesError(f"ply is {short_repr(wire['ply'])}: it is a whole number from 0")
+            wire: dict[str, Any] = self._call("encode_state", game.encode_state, state)
+            check_to_move(game, wire)
+            if isinstance(game, TurnRules):  # other rules may need long to read a state
+                check_readable(game, state, wire)
         except (Exception, SystemExit) as exc:
-            raise make_rules_fault(self._game.name, self._room, exc) from exc
+            raise make_rules_fault(game.name, self._room, exc) from exc
         self._shown = state, wire
         return wire
 
-    def _check_to_move(self, to_move: Any) -> None:
-        seats = range(self._game.seats)
-        if type(to_move) is list:
-            is_right = bool(to_move) and all(type(seat) is int and seat in seats for seat in to_move)
-        else:
-            is_right = to_move is None or (type(to_move) is int and (to_move in seats or to_move == CHANCE))
-        if not is_right:
-            raise RulesError(
-                f"the seat to move is {short_repr(to_move)}: it is a number from 0 to {len(seats) - 1}, CHANCE, or "
-                "None once the game is over",
-                "turn",
-            )
-
-    def _check_ranks(self, ranks: Any) -> None:
-        seats = self._game.seats
-        if len(ranks) != seats or any(type(rank) is not int or not 1 <= rank <= seats for rank in ranks):
-            raise RulesError(
-                f"the ranks are {short_repr(ranks)}: each seat has one, a number from 1 to {seats}", "ranks"
-            )
-
-    def _check_returns(self, payoffs: Any) -> None:
-        if payoffs is None and not self._game.payoff_unit:
-            return
-        if len(payoffs) != self._game.seats or any(type(payoff) is not int for payoff in payoffs):
-            raise RulesError(f"the payoffs are {short_repr(payoffs)}: each seat has one, a whole number", "returns")
+    def check_turn(self, state: Any) -> None:
+        """Raise `RulesFault` if a bot that knows the rules can't play on from a state."""
+        game, call = self._game, self._call
+        try:
+            wire = call("encode_state", game.encode_state, state)
+            call("decode_state", check_readable, game, state, wire)
+            for seat in range(game.seats):
+                check_view(game, call("view", game.view, wire, seat), seat)
+            if type(wire["to_move"]) is int and wire["to_move"] != CHANCE:
+                check_moves(game, state, call)
+        except (Exception, SystemExit) as exc:
+            raise make_rules_fault(game.name, self._room, exc) from exc
 
     def _check_unchanged(self, state: Any) -> None:
         """Raise `RulesError` if a state is not what it was when its match encoded it."""
         if self._shown is not None and self._shown[0] is state:
-            now = self._call("encode_state", self._game.encode_state, state)
-            if now != self._shown[1]:
-                raise RulesError(CHANGED_STATE_REASON)
+            check_unchanged(self._shown[1], self._call("encode_state", self._game.encode_state, state))
+
+    def _check_event(self, method: str, state: Any, result: Any) -> None:
+        """Raise `RulesError` if a match does not go on from a state by the event of a step."""
+        if self._shown is not None and self._shown[0] is state and method in ("apply", "apply_chance", "resolve_round"):
+            check_event(method, self._shown[1], result[1])
+
+    def _note_legal(self, legal: Sequence[Any], options: Any = None) -> None:
+        check_legal(legal, options)
+        self._legal = legal
+
+    def _note_legal_of_seat(self, moves: Sequence[Any]) -> None:
+        self._note_legal([self._game.encode_move(move) for move in moves])
+
+    def _note_decoded(self, wire: Any, move: Any) -> None:
+        self._decoded = move, wire
+
+    def _find_wrong_refusal(
+        self, method: str, arguments: Sequence[Any], refusal: IllegalMove | MalformedMove
+    ) -> RulesError | None:
+        """Return the fault of rules that refuse a move which they list; None if the bot is at fault."""
+        if method == "decode_move":
+            return refused_move(arguments[0], self._legal, refusal)
+        move, wire = self._decoded
+        if move is not arguments[-1 if method == "check_move" else 1]:
+            return None
+        found = refused_move(wire, self._legal, refusal)
+        if found is None and method == "apply":  # another match may have been asked last
+            legal, _ = self._call("legal_moves_for_turn", self._game.legal_moves_for_turn, arguments[0])
+            found = refused_move(wire, legal, refusal)
+        return found
 
     def _is_of_author(self, exc: BaseException) -> bool:
         """Return whether the author of a `TurnGame` refused a move. `TurnRules` refuses illegal moves itself."""
-        return isinstance(self._game, TurnRules) and bool(_find_place(self._room, exc))
+        return isinstance(self._game, TurnRules) and bool(find_place(self._room, exc))
 
 
-def _find_place(room: ModuleType, exc: BaseException) -> str:
+_ANSWER_CHECKS: Mapping[str, Callable[[_Guard, Sequence[Any], Any], None]] = {
+    "ranks": lambda guard, given, ranks: check_ranks(guard._game, ranks),
+    "returns": lambda guard, given, payoffs: check_returns(guard._game, payoffs),
+    "view": lambda guard, given, seen: check_view(guard._game, seen, given[1]),
+    "view_event": lambda guard, given, event: _check_sendable(event),
+    "legal_moves_for_turn": lambda guard, given, answer: guard._note_legal(*answer),
+    "legal_moves_of": lambda guard, given, moves: guard._note_legal_of_seat(moves),
+    "decode_move": lambda guard, given, move: guard._note_decoded(given[0], move),
+}
+"""The checks of what methods answer, each with the arguments of the call."""
+
+
+def _check_sendable(event: Any) -> None:
+    pack_answer(event, "what a seat sees of an event")
+
+
+def find_place(room: ModuleType, exc: BaseException) -> str:
     """Return the file and the line of a module, or of a module below it, in which an exception or its cause was raised,
     with a colon behind them; else the file and the line of the method that a `RulesError` names; else "".
     """
@@ -185,7 +236,7 @@ def _find_place(room: ModuleType, exc: BaseException) -> str:
 
 
 def _find_method(room: ModuleType, method: str) -> str:
-    """Return the file and the line in which a game of a module defines a method, in the form of `_find_place`."""
+    """Return the file and the line in which a game of a module defines a method, in the form of `find_place`."""
     for kind in vars(room).values():
         is_game = isinstance(kind, type) and issubclass(kind, TurnGame) and kind.__module__ == room.__name__
         function = vars(kind).get(method) if is_game else None

@@ -18,8 +18,8 @@ import msgspec
 from protocol.dice import Dice
 from protocol.display import short_repr
 from protocol.errors import BadConfig, BotFault, Fault, IllegalMove, MalformedMove, RulesFault
+from protocol.games.answer_checks import CHANGED_STATE_REASON
 from protocol.games.base import Game
-from protocol.games.guard import CHANGED_STATE_REASON
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
 
@@ -156,6 +156,9 @@ class IsolatedGame(SimultaneousGame[bytes, Any]):
 
     def check_move(self, state: bytes, seat: int, move: Any) -> None:
         self._ask("check_move", state, seat, move)
+
+    def check_turn(self, state: bytes) -> None:
+        self._ask("check_turn", state)
 
     def legal_moves_for_turn(self, state: bytes) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         moves, options = self._ask("legal_moves_for_turn", state)

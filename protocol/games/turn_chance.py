@@ -26,6 +26,9 @@ def check_chances(outcomes: Sequence[tuple[int, Any]]) -> Sequence[tuple[int, An
                 "from 1, and the state after it",
                 "chances",
             )
+    total = sum(weight for weight, _ in outcomes)
+    if total > MAX_WEIGHT_SUM:
+        raise RulesError(f"the weights of chances sum to {total:,}: at most {MAX_WEIGHT_SUM:,}", "chances")
     return outcomes
 
 

@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from types import UnionType
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS
+from types import FunctionType, UnionType
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -123,7 +124,7 @@ class TurnGame(Generic[S, M]):
     def ranks(self, state: S) -> Sequence[int]:
         """Return the rank of every seat in a finished game: 1 is best, and equal ranks are a tie."""
         winner = self.winner(state)
-        if winner is not None and winner not in range(self.seats):
+        if isinstance(winner, bool) or (winner is not None and winner not in range(self.seats)):
             raise RulesError(
                 f"the winner is {short_repr(winner)}: it is a seat from 0 to {self.seats - 1}, or None", "winner"
             )
@@ -136,6 +137,7 @@ class TurnGame(Generic[S, M]):
     def draw(self, state: S) -> str:
         """Return a drawing of the state for a terminal, at most 80 columns wide."""
         grid = self.grid(state)
+        check_grid(grid)
         assert grid is not None
         widest = max((len(mark) for row in grid for mark in row), default=1)
         return "\n".join(" ".join((mark or ".").rjust(widest) for mark in row) for row in grid)
@@ -229,7 +231,7 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         self.turn_game: TurnGame[S, M] = self.rules_class(**self.config)
         """The game under this config, as its author wrote it."""
         self.seats = self.turn_game.seats
-        first = self.turn_game.start()
+        first = self._check_state(self.turn_game.start(), "start")
         self._opening = None
         if self.turn_game.turn(first) == CHANCE and not self.hidden:
             if opening is not None:
@@ -275,13 +277,13 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         return (state.state, state.left) if state.left else state.state
 
     def legal_moves(self, state: TurnState) -> Sequence[M]:
-        return () if self.to_move(state) in (None, CHANCE) else self.turn_game.moves(state.state)
+        return () if self.to_move(state) in (None, CHANCE) else self._moves(state.state)
 
     def apply(self, state: TurnState, move: M, dice: Dice) -> tuple[TurnState, Event]:
         seat = self.to_move(state)
         if seat is None or seat == CHANCE:
             raise_illegal("the game is over" if seat is None else "chance comes next: no seat is to move")
-        legal = self.turn_game.moves(state.state)
+        legal = self._moves(state.state)
         if move not in legal:
             refused = short_repr(self.notation(move), MAX_SHOWN_MOVE_CHARS)
             raise_illegal(f"{refused} is not a legal move now: one of {list_first(map(self.notation, legal))}")
@@ -303,7 +305,7 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         drawn = draw_number(dice, weights)
         among = len(weights) if set(weights) == {1} else weights
         event = Event(ply=state.ply, seat=CHANCE, move={"outcome": drawn, "of": among})
-        return self._after(state, outcomes[drawn][1]), event
+        return self._after(state, outcomes[drawn][1], "chances"), event
 
     def chance_outcomes(self, state: TurnState) -> Sequence[tuple[Fraction, TurnState]]:
         outcomes = self._weighted_states(state)
@@ -317,13 +319,27 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         """Return the outcomes of a chance event, or of the turn of a seat that left, each with its weight."""
         if self.turn_game.turn(state.state) == CHANCE:
             return check_chances(self.turn_game.chances(state.state))
-        return [(1, self.turn_game.play(state.state, move)) for move in self.turn_game.moves(state.state)]
+        return [(1, self.turn_game.play(state.state, move)) for move in self._moves(state.state)]
 
-    def _after(self, before: TurnState, state: Any) -> TurnState:
-        return TurnState(state, before.ply + 1, before.left)
+    def _moves(self, state: Any) -> Sequence[M]:
+        moves = self.turn_game.moves(state)
+        if moves is None:
+            raise RulesError("moves returns None: it returns a list of moves", "moves")
+        return moves
+
+    def _after(self, before: TurnState, state: Any, method: str = "play") -> TurnState:
+        return TurnState(self._check_state(state, method), before.ply + 1, before.left)
+
+    def _check_state(self, state: Any, method: str) -> Any:
+        """Return a state that a method of the author returned. Raise `RulesError` if it has another type."""
+        if state is None or not isinstance(state, self._state_class):
+            kind = getattr(self._state_type, "__name__", "a state")
+            raise RulesError(f"{method} returns {short_repr(state)}: it returns {kind}, the type of a state", method)
+        return state
 
     def remove_seat(self, state: TurnState, seat: int) -> TurnState:
-        return TurnState(self.turn_game.leave(state.state, seat), state.ply, (*state.left, seat))
+        left = self._check_state(self.turn_game.leave(state.state, seat), "leave")
+        return TurnState(left, state.ply, (*state.left, seat))
 
     # The result.
 
@@ -410,7 +426,10 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
     # How states and moves are shown.
 
     def draw_board(self, state: TurnState) -> str:
-        return self.turn_game.draw(state.state)
+        drawing = self.turn_game.draw(state.state)
+        if not isinstance(drawing, str):
+            raise RulesError(f"draw returns {short_repr(drawing)}: it returns a text", "draw")
+        return drawing
 
     def describe_event(self, event: Event) -> str:
         if event.seat != CHANCE or event.move is None:
@@ -421,7 +440,10 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         return f"outcome {outcome + 1} of {among if isinstance(among, int) else len(among)}"
 
     def notation(self, move: M) -> str:
-        return self.turn_game.notation(move)
+        text = self.turn_game.notation(move)
+        if not isinstance(text, str):
+            raise RulesError(f"notation returns {short_repr(text)}: it returns a text", "notation")
+        return text
 
     @property
     def move_syntax(self) -> str:  # type: ignore[override]
@@ -464,6 +486,11 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
         return self._types[0]
 
     @cached_property
+    def _state_class(self) -> type[Any]:
+        """The class of a state, if it has fields; else any class."""
+        return self._state_type if isinstance(self._state_type, type) and field_names(self._state_type) else object
+
+    @cached_property
     def _move_type(self) -> Any:
         return self._types[1]
 
@@ -478,6 +505,16 @@ def evaluate_state(rules: Game[Any, Any], state: TurnState, seat: int) -> float:
     """Return the author's evaluation of an unfinished state of a `TurnGame` for a seat."""
     assert isinstance(rules, TurnRules)
     return rules.turn_game.evaluate(state.state, seat)
+
+
+def check_grid(grid: Any) -> None:
+    """Raise `RulesError` if a grid does not have rows of marks, all with as many cells."""
+    rows = grid if isinstance(grid, (list, tuple)) else ()
+    has_marks = all(isinstance(row, (list, tuple, str)) and all(isinstance(mark, str) for mark in row) for row in rows)
+    if not rows or not has_marks or len({len(row) for row in rows}) != 1:
+        raise RulesError(
+            f"grid returns {short_repr(grid)}: it returns rows with a text for each cell, all rows with as many", "grid"
+        )
 
 
 def _types(rules_class: type[TurnGame[Any, Any]]) -> tuple[Any, Any] | None:
@@ -555,12 +592,12 @@ def _problems(cls: type[TurnGame[Any, Any]]) -> Iterable[str]:
         yield "the drawing is missing: write the method draw or grid"
     if cls.hidden and cls.seen is TurnGame.seen:
         yield f"hidden is True, but the method seen is missing: {_first_line('seen')}"
-    if not cls.presets:
-        yield 'presets is empty: write at least one, such as {"classic": {}}'
     for key in cls.settings:
         if key in ("preset", OPENING_KEY) or (hasattr(TurnGame, key) and key != "seats"):
             yield f"the setting {short_repr(key)} has a name that is taken: choose another"
     state, move = types
+    yield from _wrong_attributes(cls)
+    yield from _wrong_signatures(cls)
     for field in field_names(state) or ():
         if field in _RESERVED_FIELDS:
             yield f"the state's field {field} has a name that messages use: choose another"
@@ -570,10 +607,59 @@ def _problems(cls: type[TurnGame[Any, Any]]) -> Iterable[str]:
             'Literal["roll", "hold"], or Annotated[str, Meta(pattern="^[a-h][1-8]$")] with Meta of msgspec'
         )
     for what, kind in (("state", state), ("move", move)):
+        params = getattr(kind, "__dataclass_params__", None)
+        if params is not None and not params.frozen:
+            yield f"{kind.__name__} can change, but a {what} must not: write @dataclass(frozen=True)"
+        if (get_origin(kind) or kind) in (dict, list, set):
+            yield f"a {what} is a {(get_origin(kind) or kind).__name__}, which can change: use a NamedTuple or a tuple"
         try:
             msgspec.json.Decoder(kind)
         except TypeError as exc:
             yield f"the type of a {what} can't be sent: {exc}"
+
+
+def _wrong_attributes(cls: type[TurnGame[Any, Any]]) -> Iterable[str]:
+    """Yield what is wrong with the values of a class's attributes."""
+    presets = cls.presets
+    if not isinstance(presets, Mapping) or not all(isinstance(config, Mapping) for config in presets.values()):
+        yield f'presets is {short_repr(presets)}: write a config for each name, such as {{"classic": {{}}}}'
+    elif not presets:
+        yield 'presets is empty: write at least one, such as {"classic": {}}'
+    else:
+        for preset, config in presets.items():
+            for key in config.keys() - {*cls.settings, OPENING_KEY}:
+                known = list_choices(cls.settings) if cls.settings else "the game has no settings"
+                yield f"the preset {short_repr(preset)} sets {short_repr(key)}, which is no setting: {known}"
+    for name in ("title", "about"):
+        value = getattr(cls, name, "")
+        if not isinstance(value, str):
+            yield f"{name} is {short_repr(value)}: it is a text"
+    if "seats" not in cls.settings and (type(cls.seats) is not int or cls.seats < 2):
+        yield f"seats is {short_repr(cls.seats)}: it is a whole number from 2, or made by integer"
+    if isinstance(cls.draw_probability, str) or not 0 <= cls.draw_probability < 1:
+        yield f"draw_probability is {short_repr(cls.draw_probability)}: it is a number from 0 to less than 1"
+    if type(cls.least_return) is not int:
+        yield f"least_return is {short_repr(cls.least_return)}: it is a whole number"
+    for name, setting in cls.settings.items():
+        if isinstance(setting, IntegerSetting) and not setting.minimum <= setting.default <= setting.maximum:
+            bounds = f"{setting.minimum} to {setting.maximum}"
+            yield f"the setting {name} is {short_repr(setting.default)} by default, which is not within {bounds}"
+
+
+def _wrong_signatures(cls: type[TurnGame[Any, Any]]) -> Iterable[str]:
+    """Yield which methods of a class can't be called as the contract calls them."""
+    for name, function in vars(cls).items():
+        contract = vars(TurnGame).get(name)
+        if not isinstance(function, FunctionType) or not isinstance(contract, FunctionType) or name.startswith("_"):
+            continue
+        code, wanted = function.__code__, contract.__code__.co_varnames[: contract.__code__.co_argcount]
+        given, least = code.co_varnames[: code.co_argcount], code.co_argcount - len(function.__defaults__ or ())
+        takes_all = bool(code.co_flags & CO_VARARGS)
+        fits = least <= len(wanted) and (takes_all or len(wanted) <= code.co_argcount)
+        if not fits or (set(given) == set(wanted) and given != wanted):
+            yield f"write {name}({', '.join(wanted)}), not {name}({', '.join(given)})"
+        if code.co_flags & (CO_COROUTINE | CO_GENERATOR | CO_ASYNC_GENERATOR):
+            yield f"{name} must return its result at once: it can't be async, and has no yield"
 
 
 def _first_line(method: str) -> str:

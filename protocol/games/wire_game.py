@@ -77,6 +77,7 @@ class WireGame(Game[WireState, Mapping[str, Any]]):
     count_rounds: Any = _RulesOnly()
     least_payoffs: Any = _RulesOnly()
     remove_seat: Any = _RulesOnly()
+    check_turn: Any = _RulesOnly()
     config_of_deal: Any = _RulesOnly()
     hidden: Any = _RulesOnly()
     zero_sum: Any = _RulesOnly()

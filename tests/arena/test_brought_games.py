@@ -151,7 +151,7 @@ def test_the_same_version_with_other_rules_is_refused_and_a_higher_one_is_offere
     assert (refused.code, refused.out) == (2, "")
     assert refused.err == (
         "arena: race.py: the rules of race differ from those of version 1 that are stored: raise version, as in "
-        'version = "2"; ratings of different versions are separate\n'
+        'version = "2"; or `arena game remove race` first: no match was played by it\n'
     )
     played = arena("tournament", "random", "greedy", "--game", str(race), "--in-process")
     assert (played.code, played.err) == (2, refused.err), "a tournament keeps no other rules either"
@@ -192,7 +192,7 @@ def test_versions_are_compared_by_their_numbers(
     first, files = game_spec("race")._replace(version=before), use_copy("race")
     with closing(Store.open(data / "arena.db")) as store:
         store.write(add_games, [(first, files)])
-        with pytest.raises(UsageFault, match=f'raise version, as in version = "{re.escape(following)}"; ratings'):
+        with pytest.raises(UsageFault, match=f'raise version, as in version = "{re.escape(following)}"; or `arena'):
             store.write(add_games, [(first._replace(digest="0" * 64), files)])
         store.write(add_games, [(first._replace(version=after), files)])
         with pytest.raises(
@@ -245,8 +245,10 @@ def test_rules_that_end_their_program_are_named_with_their_line(race: Path, aren
 def test_a_tournament_in_process_names_the_log_that_says_why_matches_are_void(
     race: Path, data: Path, arena: Callable[..., Done]
 ) -> None:
-    change(race, ("return RaceState(state.", "return 1 / (state.number < 8) and RaceState(state."))
-    played = arena("tournament", "random", "r2=random", "--game", str(race), "--rounds", "1", "--in-process")
+    change(race, ("return RaceState(state.", "return 1 / (state.number != 7) and RaceState(state."))
+    words = ("--game", str(race), "--rounds", "4", "--seed", "1", "--in-process")
+    played = arena("tournament", "random", "r2=random", *words)
+    assert " of 3 random matches would be void; `arena game check race.py` tries more\n" in played.err
     log = Path(played.out.rpartition("why matches are void: ")[2].strip())
     assert " is void: the rules of race failed: race.py, line " in log.read_text()
 
@@ -272,6 +274,25 @@ def test_a_removed_game_begins_no_match_and_stays_readable(
     forget()
     Reader.open(data / "arena.db").close()
     assert "race" in offered_game_names()
+
+
+def test_a_removed_version_that_nobody_played_comes_back_with_other_rules(
+    race: Path, data: Path, arena: Callable[..., Done], forget: Callable[[], None]
+) -> None:
+    arena("game", "add", str(race))
+    arena("game", "remove", "race")
+    change(race, OTHER_RULES)
+    assert arena("game", "add", str(race)).code == 0
+    forget()
+    Reader.open(data / "arena.db").close()
+    assert (load_game("race").config["last"], "race" in offered_game_names()) == (31, True)
+    play_once(data)
+    arena("game", "remove", "race")
+    change(race, ("integer(31", "integer(41"))
+    assert arena("game", "add", str(race)).err.endswith("ratings of different versions are separate\n")
+    forget()
+    listed = call("arena", "game", "list", "--json", "--data", str(data), ARENA_STORED_GAMES="0")
+    assert '"title": "not loaded, by ARENA_STORED_GAMES=0"' in listed.out
 
 
 def test_only_games_that_were_added_can_be_removed(race: Path, data: Path, arena: Callable[..., Done]) -> None:

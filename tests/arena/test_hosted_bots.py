@@ -148,6 +148,13 @@ def test_a_program_that_forfeits_fails_its_check_with_advice(reason: str, why: s
     assert _judge("mine", "nim", _played(reason, 1), "") == (False, f"nim: failed after 1 ply: {why}")
 
 
+def test_a_program_does_not_fail_its_check_by_rules_that_fail() -> None:
+    assert _judge("mine", "nim", _played("void", 0), "") == (
+        True,
+        "nim: not checked, as the match is void: the rules of nim or the arena failed",
+    )
+
+
 @pytest.mark.parametrize(
     ("reason", "load", "is_told"),
     [("timeout", 2.0, True), ("no_show", 11.3, True), ("timeout", 1.9, False), ("illegal", 9.0, False)],

@@ -57,10 +57,10 @@ async def test_a_process_answers_and_does_so_again_after_a_call_that_ended_it(tm
         with pytest.raises(RulesFault, match=r"counting.py, line 29: MemoryError"):
             await ask(process, game.apply, second, {"move": 1}, dice)
         third = game.decode_state({"number": 3, "seat": 1, "to_move": 1, "ply": 2})
-        with pytest.raises(RulesFault, match=r"the process of its rules ended in apply$"):
+        with pytest.raises(RulesFault, match=r"the process of its rules ended in moves and play$"):
             await ask(process, game.apply, third, {"move": 1}, dice)
         fourth = game.decode_state({"number": 4, "seat": 1, "to_move": 1, "ply": 3})
-        with pytest.raises(RulesFault, match=r"the process of its rules gave no proper answer in apply$"):
+        with pytest.raises(RulesFault, match=r"the process of its rules gave no proper answer in moves and play$"):
             await ask(process, game.apply, fourth, {"move": 1}, dice)
         assert (await ask(process, game.apply, first, {"move": 1}, dice))[0] != second
         await process.close()
@@ -71,7 +71,7 @@ async def test_a_process_answers_and_does_so_again_after_a_call_that_ended_it(tm
 async def test_a_call_that_does_not_return_is_ended(tmp_path: Path) -> None:
     with brought(write_game(tmp_path, ("return Count()", "return Count() if time.sleep(1000) else 0"))):
         process = RulesProcess("counting", 0.2)
-        with pytest.raises(RulesFault, match=r"load took longer than 0.2 s, so its process was ended"):
+        with pytest.raises(RulesFault, match=r"start took longer than 0.2 s, so its process was ended"):
             await load(process)
         await process.close()
 

@@ -62,8 +62,8 @@ async def told_void(one: Player) -> str:
     ("play", "said"),
     [
         ("return 1 / 0", "counting.py, line 27: ZeroDivisionError: division by zero"),
-        ("raise SystemExit", "counting.py, line 27: apply raised SystemExit, which would end the server"),
-        ("raise KeyboardInterrupt", "counting.py, line 27: apply raised KeyboardInterrupt, which would end the server"),
+        ("raise SystemExit", "counting.py, line 27: play raised SystemExit, which would end the server"),
+        ("raise KeyboardInterrupt", "counting.py, line 27: play raised KeyboardInterrupt, which would end the server"),
         ("return bytes(1 << 62)", "counting.py, line 27: MemoryError"),
         ("return self.play(state, move)", "counting.py, line 27: RecursionError: maximum recursion depth exceeded"),
     ],
@@ -97,15 +97,15 @@ async def test_a_call_that_is_interrupted_closes_its_game_and_voids_all_its_matc
             await first_move(players)
             for one in players:
                 assert "the rules of counting failed" in await told_void(one)
-            why = "counting is closed on this server, because a call of apply took "
+            why = "counting is closed on this server, because a call of play took "
             for one in others:
                 assert f"the match is void: {why}" in await told_void(one)
             assert (await waiting.expect("error"))["message"].startswith(f"this seek has ended: {why}")
             await waiting.seek("counting")
             assert (await waiting.expect("error"))["message"].startswith(f"seek: {why}")
             said = await arena.says("was interrupted, as it took longer than ")
-            assert "counting.py, line 27: apply was interrupted" in said
-            assert "counting: a call of apply took " in await arena.says("held up all other matches")
+            assert "counting.py, line 27: play was interrupted" in said
+            assert "counting: a call of play took " in await arena.says("held up all other matches")
             await arena.says(f" {why}")
             nim = [await stack.enter_async_context(player(arena.url, name)) for name in ("fay", "gus")]
             await meet(*nim)
@@ -115,7 +115,7 @@ async def test_a_call_that_is_interrupted_closes_its_game_and_voids_all_its_matc
     ("fault", "said"),
     [
         ("1 / 0", "counting.py, line 29: ZeroDivisionError: division by zero"),
-        (f"exec({RING!r})", "counting.py, line 29: apply was interrupted, as it took longer than "),
+        (f"exec({RING!r})", "counting.py, line 29: play was interrupted, as it took longer than "),
     ],
 )
 async def test_a_match_whose_rules_fail_after_a_restart_is_void_and_the_server_starts(
@@ -214,16 +214,14 @@ async def test_rules_are_interrupted_when_their_time_is_up_and_no_other_code_is(
         game = supervisor.load_game("counting", {})
         assert game is not None
         game_class("counting").rules_class.fine = False  # type: ignore[attr-defined]
-        with pytest.raises(
-            RulesFault, match=r"counting.py, line 1[78]: initial was interrupted, as it took longer than"
-        ):
+        with pytest.raises(RulesFault, match=r"counting.py, line 1[78]: start was interrupted, as it took longer than"):
             game.initial(None)  # type: ignore[arg-type]
         with pytest.raises(RulesFault, match="counting is closed on this server"):  # other matches of this turn, too
             game.initial(None)  # type: ignore[arg-type]
         signal.raise_signal(signal.SIGALRM)  # it may come late
         await asyncio.sleep(0)
         assert [name for name, _ in closed] == ["counting"]
-        with pytest.raises(RulesFault, match="a call of initial took"):
+        with pytest.raises(RulesFault, match="a call of start took"):
             supervisor.load_game("counting", {})
         await supervisor.close()
     assert signal.getsignal(signal.SIGALRM) is before

@@ -180,7 +180,7 @@ def test_a_game_of_a_package_is_checked_by_its_name(package: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "failure"),
     [
-        ("def moves(self, state): return [1, 1]", "counting:up: legal_moves: a legal move is listed twice"),
+        ("def moves(self, state): return [1, 1]", "counting:up: moves: a legal move is listed twice"),
         ("def moves(self, state): return 1 / 0", "counting:up: ZeroDivisionError: division by zero"),
     ],
 )

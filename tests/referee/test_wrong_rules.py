@@ -76,7 +76,10 @@ def played(moves: list[int], **fixed: Any) -> Table:
                 ("[(0, state)]", "the outcome (0, Count(number=2, seat=1)): each is a pair of a weight,"),
             )
         ),
-        ([(PLAY, "return (state.number + move, 0)")], "counting.py: AttributeError: 'tuple' object has no attribute"),
+        (
+            [(PLAY, "return (state.number + move, 0)")],
+            "counting.py, line 26: play returns (2, 0): it returns Count, the type of a state",
+        ),
         ([("return 1 - state.seat", "raise LookupError")], "counting.py, line 30: LookupError"),
         (
             [("return 1 - state.seat", "return 'me'")],
