@@ -165,7 +165,7 @@ def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:
     if isinstance(game, TurnRules) and type(game.turn_game).evaluate is not TurnGame.evaluate:
         _check_evaluation(game, played[0].states)
     if isinstance(game, TurnRules):
-        _check_cells(game, played[0].states)
+        _check_board(game, played[0].states)
     tracemalloc.start()  # not while calls are timed, which it slows down
     ContractChecker(game).check_game(seed)
     memory = tracemalloc.get_traced_memory()[1]
@@ -187,9 +187,12 @@ def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:
     )
 
 
-def _check_cells(rules: TurnRules[Any, Any], states: Sequence[Any]) -> None:
-    """Check that people can press each legal move of some states on the page. Raise `ContractBroken`."""
+def _check_board(rules: TurnRules[Any, Any], states: Sequence[Any]) -> None:
+    """Check that pages can draw the grid of some states, and that people can press each legal move on it. Raise
+    `ContractBroken`.
+    """
     for state in states:
+        _check_grid(rules, state)
         for move in rules.legal_moves(state):
             cells = rules.turn_game.cells(move)
             if len(cells) > MAX_PRESSED_CELLS:
@@ -198,6 +201,25 @@ def _check_cells(rules: TurnRules[Any, Any], states: Sequence[Any]) -> None:
                     f"cells returns {len(cells)} cells for {short_repr(move)}: at most {MAX_PRESSED_CELLS}, which are "
                     "pressed one after the other; None stands for any row or column",
                 )
+
+
+def _check_grid(rules: TurnRules[Any, Any], state: Any) -> None:
+    """Check what pages show on the grid of a state, if it has one. Raise `ContractBroken`."""
+    rows = rules.turn_game.grid(state.state) or ()
+    for cell in rules.turn_game.highlights(state.state) if rows else ():
+        if len(cell) != 2 or cell[0] not in range(len(rows)) or cell[1] not in range(len(rows[cell[0]])):
+            raise ContractBroken(
+                "highlights",
+                f"highlights returns {short_repr(cell)}: it is (row, column) of a cell of the grid, from 0",
+            )
+    for mark in {mark for row in rows for mark in row if mark}:
+        seat = rules.turn_game.seat_of_mark(mark)
+        if seat is not None and seat not in range(rules.seats):
+            raise ContractBroken(
+                "seat_of_mark",
+                f"seat_of_mark returns {short_repr(seat)} for {short_repr(mark)}: it is a seat from 0 to "
+                f"{rules.seats - 1}, or None",
+            )
 
 
 def _check_evaluation(rules: TurnRules[Any, Any], states: Sequence[Any]) -> None:
