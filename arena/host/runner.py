@@ -351,7 +351,8 @@ class MatchRunner:
         self._match.set_watched(is_watched=True)
         if self._spectator_messages is None or now - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
             try:
-                view = self._match.spectator_turn(now)
+                states = self._journal.read_latest_states() if self._match.records_states else ()
+                view = self._match.spectator_turn(now, states)
             except RulesWanted as wanted:
                 del self._view_sent_at[peer]
                 self._wait_for_rules(wanted, lambda: None)

@@ -24,9 +24,9 @@ class DrawnMove(Struct, frozen=True, kw_only=True):
 
 
 class DrawnGrid(Struct, frozen=True, kw_only=True):
-    """A board of cells. `cells` has the marks row by row. `owners` has the seats of marks, for their colour. `highlights`
-    are cells, (row, column), that people should not overlook. `rotates` is true if the second seat sees the board from
-    the other side.
+    """A board of cells. `cells` has the marks row by row. `owners` has the seats of marks, for their colour.
+    `highlights` are cells, (row, column), that people should not overlook. `rotates` is true if the second seat sees
+    the board from the other side.
     """
 
     cells: list[list[str]]

@@ -1,7 +1,7 @@
 /**
  * The board of a game that has no script of its own. The server draws each state by the game's rules: as a grid whose cells
- * can be pressed, or as a text. Moves without cells are buttons. Until the drawing is there, or if it can't be had, the
- * state is listed field by field.
+ * can be pressed, or as a text. Moves without cells are buttons. If the drawing can't be had, the state is listed field by
+ * field.
  */
 
 import { drawingAddress, fetchJson } from "../api.js";
@@ -34,7 +34,6 @@ const MESSAGE_FIELDS = new Set(["to_move", "ply"]);
 export class AnyBoard extends Board {
   /** @type {Map<string, {drawing: Promise<object>, hasMoves: boolean}>} by state, the oldest first */
   #drawings = new Map();
-  #isDrawn = false; // whether the server has drawn a state
   #from = null; // the cell that was pressed first, for moves from one cell to another
   #isTurned = false; // whether the person turned the board
   /** @type {{move: object, text: string, cells: DrawnMove["cells"]}[]} */
@@ -62,7 +61,6 @@ export class AnyBoard extends Board {
     this.#moves = legal.map((move) => ({ move, text: plainMove(move), cells: [] }));
     this.roving.offer([]);
     this.#showButtons();
-    if (!this.#isDrawn) this.#writeText(plainState(state));
     this.#drawing(state, legal).then(
       (drawing) => this.view === view && this.#show(drawing, legal),
       () => this.view === view && this.#show({ text: plainState(state), grid: null, moves: [] }, legal),
@@ -101,7 +99,6 @@ export class AnyBoard extends Board {
   }
 
   #show({ text, grid, moves }, legal) {
-    this.#isDrawn = true;
     put(this.text, "hidden", grid !== null);
     put(this.grid, "hidden", grid === null);
     put(this.turn, "hidden", !grid?.rotates);
