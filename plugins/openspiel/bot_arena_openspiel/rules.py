@@ -48,7 +48,7 @@ MOVE_EXAMPLE = '{"action": 0}'
 GUESSED_GAMES = frozenset(
     {"bargaining", "colored_trails", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker"},
 )
-"""The games with hidden information for which OpenSpiel can draw anew what a seat does not see. It does so for some
+"""The games with hidden information for which OpenSpiel can redraw what a seat does not see. It does so for some
 others, but slowly, or by histories that the rules do not allow.
 """
 FLOAT_STEPS = 65536

@@ -18,7 +18,7 @@ from bots.environments import env
 from bots.playing.matches import play
 from bots.search.uct import has_tree_search
 from protocol.dice import Dice
-from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame
+from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame, UsageFault
 from protocol.games import game_spec, load_game
 from protocol.messages import CHANCE, Event
 
@@ -257,7 +257,8 @@ def test_a_search_draws_what_its_seat_does_not_see_from_the_view_alone(name: str
 def test_a_search_says_that_it_does_not_play_a_game_in_which_openspiel_draws_nothing() -> None:
     assert has_tree_search("openspiel:leduc_poker")
     assert has_tree_search("openspiel:connect_four")
-    assert not has_tree_search("openspiel:liars_dice")
+    with pytest.raises(UsageFault, match="uct does not play openspiel:liars_dice: its rules can't draw at random what"):
+        play(["uct", "random"], "openspiel:liars_dice")
     hides = load_game("openspiel:goofspiel", {"imp_info": True})
     with pytest.raises(ValueError, match="openspiel:goofspiel can't draw hidden information: OpenSpiel does not offer"):
         hides.sample_state(hides.initial(Dice(KEY, 0))[0], 0, Random(1).randrange)
