@@ -387,6 +387,8 @@ class Turn(FromServer, frozen=True, kw_only=True):
     options: dict[str, Any] | None = None
     digest: Hex32
     nonces: list[str] | None = None
+    states: list[dict[str, Any]] | None = None
+    """The states before the last of `events`, for a spectator of a game that does not come with bot-arena."""
 
     @property
     def movers(self) -> tuple[int, ...]:

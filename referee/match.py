@@ -229,6 +229,7 @@ class Match:
     def set_watched(self, *, is_watched: bool) -> None:
         """Turn `SendToWatchers` effects on or off. They are needed only while the match has watchers."""
         self._watched = is_watched
+        self.standing.states_unshown = ()
 
     def seek_of(self, seat: int) -> str | None:
         """Return the id of the seek that brought a seat to this match; None if there was no seek."""
@@ -241,12 +242,24 @@ class Match:
     def listed_match(self, watchers: int) -> ListedMatch:
         return messages.make_listed_match(self.header, self.game, self.standing, watchers)
 
-    def spectator_turn(self, now: float) -> Turn | None:
-        """Build the current turn for a new watcher, with all events so far. Return None unless the match is in play."""
+    @property
+    def records_states(self) -> bool:
+        """True if the record has the states: the rules of the game do not come with bot-arena."""
+        return self._records_states
+
+    def spectator_turn(self, now: float, recorded_states: Sequence[dict[str, Any]] = ()) -> Turn | None:
+        """Build the current turn for a new watcher, with all events so far, and with the states between them as far as
+        `recorded_states` has those after the latest events. Return None unless the match is in play.
+        """
         standing = self.standing
         if standing.phase is not Phase.PLAYING:
             return None
-        return messages.make_turn(self.id, standing, standing.events_since(0), *self._clocks_and_digest(now))
+        states = recorded_states[:-1]
+        if recorded_states and len(recorded_states) == standing.events_dropped + len(standing.events):
+            first, deal = self._new_course().begin()
+            states = states if deal else [first.encoded_state, *states]
+        events, shown = standing.events_since(0), self._clocks_and_digest(now)
+        return messages.make_turn(self.id, standing, events, *shown, states=states)
 
     def public_clocks(self, now: float) -> tuple[list[int], int | None]:
         """Return the milliseconds left to each seat, as the public sees them, and the seat whose clock runs. The second
@@ -601,9 +614,10 @@ class Match:
                 standing.followers - {*asked, *standing.current_course.dropped_out}, clock_ms, digest
             )
         if self._watched:
-            effects.append(
-                SendToWatchers(messages.make_turn(self.id, standing, standing.unsent_events(None), clock_ms, digest))
-            )
+            events, states = standing.unsent_events(None), standing.states_unshown[:-1]
+            turn = messages.make_turn(self.id, standing, events, clock_ms, digest, states=states)
+            effects.append(SendToWatchers(turn))
+            standing.states_unshown = ()
         return effects
 
     def _play_due(self, now: float) -> list[Effect]:
@@ -678,6 +692,8 @@ class Match:
                 f"{self.id}: the states of {self.game.name} have more than {MAX_STATES_BYTES:,} bytes at ply "
                 f"{course.ply}: a record has no room for more"
             )
+        if self._watched:
+            self.standing.states_unshown += (course.encoded_state,)
         return course.encoded_state
 
     def _reject_early_move(self, event: MoveReceived, now: float) -> list[Effect]:

@@ -80,10 +80,17 @@ def make_listed_match(header: Header, game: Game[Any, Any], standing: MatchStand
 
 
 def make_turn(
-    match: str, standing: MatchStanding, events: list[Event], clock_ms: list[int], digest: str, seat: int | None = None
+    match: str,
+    standing: MatchStanding,
+    events: list[Event],
+    clock_ms: list[int],
+    digest: str,
+    seat: int | None = None,
+    states: Sequence[dict[str, Any]] = (),
 ) -> Turn:
     """Build the `turn` message for a seat, or for a watcher (None). A seat that is to move gets the legal moves. A seat
-    that has made no move yet gets the nonces. The message keeps references to the lists `events` and `clock_ms`.
+    that has made no move yet gets the nonces. A watcher gets `states`, those before the last events, as far as it may
+    see them. The message keeps references to the lists `events` and `clock_ms`.
     """
     course = standing.course
     assert course is not None
@@ -111,6 +118,7 @@ def make_turn(
         options=options,
         digest=digest,
         nonces=None if seat is None or seat in standing.events_before_last_move else standing.nonces_in_hex,
+        states=[game.view(past, seat) if game.hidden else past for past in states[-len(events) :]] or None,
     )
 
 

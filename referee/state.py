@@ -76,6 +76,8 @@ class MatchStanding(Struct, gc=False):
     """The number of events that each seat has been sent."""
     events_shown: int = 0
     """The number of events that watchers have been sent."""
+    states_unshown: tuple[dict[str, Any], ...] = ()
+    """The states after the events that watchers have not been sent, if the record has states and there are watchers."""
     events: list[Event] = []
     """The latest events. Without `load_older`, these are all events."""
     events_measured: int = 0

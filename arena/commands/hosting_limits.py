@@ -20,5 +20,5 @@ def hosting_limits(settings: ServerSettings) -> HostingLimits:
             kept=settings.max_versions_kept,
             stored_bytes=settings.program_storage * MIB,
         ),
-        kept_bytes=settings.max_kept_size * MIB_BYTES,
+        kept_bytes=settings.max_kept_size * MIB,
     )

@@ -117,7 +117,27 @@ def _check_grid(rules: Game[Any, Any], states: Sequence[Any]) -> None:
     """Check the grids of some states. Raise `RulesError`."""
     if isinstance(rules, TurnRules) and rules.rules_class.grid is not TurnGame.grid:
         for state in states:
-            check_grid(rules.turn_game.grid(state.state))
+            rows = rules.turn_game.grid(state.state)
+            check_grid(rows)
+            _check_marks(rules, state.state, rows)
+
+
+def _check_marks(rules: TurnRules[Any, Any], state: Any, rows: Sequence[Sequence[str]]) -> None:
+    """Check what pages show on the grid of a state of the author's. Raise `ContractBroken`."""
+    for cell in rules.turn_game.highlights(state):
+        if len(cell) != 2 or cell[0] not in range(len(rows)) or cell[1] not in range(len(rows[cell[0]])):
+            raise ContractBroken(
+                "highlights",
+                f"highlights returns {short_repr(cell)}: it is (row, column) of a cell of the grid, from 0",
+            )
+    for mark in {mark for row in rows for mark in row if mark}:
+        seat = rules.turn_game.seat_of_mark(mark)
+        if seat is not None and seat not in range(rules.seats):
+            raise ContractBroken(
+                "seat_of_mark",
+                f"seat_of_mark returns {short_repr(seat)} for {short_repr(mark)}: it is a seat from 0 to "
+                f"{rules.seats - 1}, or None",
+            )
 
 
 def _check_cells(rules: Game[Any, Any], states: Sequence[Any]) -> None:

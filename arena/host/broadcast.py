@@ -160,7 +160,8 @@ class Audience:
         if len(shown) >= MAX_QUEUED_MESSAGES and not self._has_newcomers:
             last = shown[-1]
             if type(message) is Turn and type(last) is Turn:
-                shown[-1] = replace(message, events=[*last.events, *message.events][-MAX_MERGED_EVENTS:])
+                events = [*last.events, *message.events][-MAX_MERGED_EVENTS:]
+                shown[-1] = replace(message, events=events, states=None)  # the states would be too many
                 return
         self._has_newcomers = False
         shown.append(message)

@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +28,8 @@ READ_BLOCK_BYTES = 64 * 1024
 """The block size for reading a journal from its end."""
 WRITE_TEST_BYTES = 16 * 1024
 """The number of bytes that `Journal.probe` writes to test the disk: the size of a typical journal."""
+MAX_STATE_LINES, MAX_STATE_LINES_BYTES = 512, 256 * 1024
+"""Maximum number and bytes of the lines of a journal whose states a new spectator gets: they go into one message."""
 MAX_SHOWN_BYTES = 80
 """Maximum number of bytes of an incomplete line that the log shows."""
 
@@ -39,10 +42,17 @@ class _EventLine(Struct, tag_field="type", tag="ply"):
     event: Event
 
 
+class _StateLine(Struct, tag_field="type", tag="ply"):
+    """A line of a journal that has an event and the state after it."""
+
+    state: dict[str, Any] = {}
+
+
 _EVENT_LINE_PREFIX = b'{"type":"ply"'
 """The first bytes of a journal line that has an event."""
 _encode = msgspec.json.Encoder().encode
 _decode_event = msgspec.json.Decoder(_EventLine).decode
+_decode_state = msgspec.json.Decoder(_StateLine).decode
 
 
 class JournalFault(ArenaFault):
@@ -216,10 +226,32 @@ class MatchJournal:
                 elif earlier == event:
                     passed = True
         except OSError as exc:
-            match = self._path.stem
-            log.error("the journal %s can't be read: %s", self._path, exc.strerror, extra=log_fields(match=match))
+            self._log_unreadable(exc)
             return []
         return found[::-1]
+
+    def read_latest_states(self) -> list[dict[str, Any]]:
+        """Return the recorded states after the latest events, as many as fit into a message.
+
+        If the journal can't be read, log that and return no states. The match continues without them.
+        """
+        found: list[dict[str, Any]] = []
+        left = MAX_STATE_LINES_BYTES
+        try:
+            for line in self._read_lines_backwards() if self._file >= 0 else ():
+                if line.startswith(_EVENT_LINE_PREFIX):
+                    left -= len(line)
+                    if len(found) == MAX_STATE_LINES or left < 0:
+                        break
+                    found.append(_decode_state(line).state)
+        except OSError as exc:
+            self._log_unreadable(exc)
+            return []
+        return found[::-1]
+
+    def _log_unreadable(self, exc: OSError) -> None:
+        match = self._path.stem
+        log.error("the journal %s can't be read: %s", self._path, exc.strerror, extra=log_fields(match=match))
 
     def _read_lines_backwards(self) -> Iterator[bytes]:
         """Yield the lines of the journal, last first. Raise `OSError` if it can't be read."""

@@ -306,7 +306,8 @@ class MatchRunner:
         shown = views.messages
         if shown is None:
             try:
-                view = self._match.spectator_turn(now)
+                states = self._journal.read_latest_states() if self._match.records_states else ()
+                view = self._match.spectator_turn(now, states)
             except RulesWanted as wanted:
                 views.forget(peer)
                 self._wait_for_rules(wanted, lambda: None)

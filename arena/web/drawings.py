@@ -23,14 +23,26 @@ class DrawnMove(Struct, frozen=True, kw_only=True):
     cells: list[tuple[int | None, int | None]]
 
 
-class Drawing(Struct, frozen=True, kw_only=True):
-    """A state as people see it: the marks of a grid row by row, or a text. `marks` are those of the seats, in seat
-    order, if the game names them. `moves` are the given moves in their order.
+class DrawnGrid(Struct, frozen=True, kw_only=True):
+    """A board of cells. `cells` has the marks row by row. `owners` has the seats of marks, for their colour.
+    `highlights` are cells, (row, column), that people should not overlook. `rotates` is true if the second seat sees
+    the board from the other side.
     """
 
+    cells: list[list[str]]
+    owners: dict[str, int]
+    row_labels: list[str]
+    column_labels: list[str]
+    highlights: list[tuple[int, int]]
+    checkered: bool
+    rotates: bool
+
+
+class Drawing(Struct, frozen=True, kw_only=True):
+    """A state as people see it: a grid or a text. `moves` are the given moves in their order."""
+
     text: str | None
-    grid: list[list[str]] | None
-    marks: list[str]
+    grid: DrawnGrid | None
     moves: list[DrawnMove]
 
 
@@ -48,19 +60,30 @@ def draw(game: str, config: dict[str, Any], state: dict[str, Any], moves: list[d
 
 
 def _draw(rules: Game[Any, Any], state: Any, moves: list[Any]) -> Drawing:
-    grid: list[list[str]] | None = None
-    marks: list[str] = []
-    cells: list[list[tuple[int | None, int | None]]] = [[] for _ in moves]
-    if isinstance(rules, TurnRules):
-        turn_game: TurnGame[Any, Any] = rules.turn_game
-        rows = turn_game.grid(state.state)
-        if rows is not None and sum(map(len, rows)) <= MAX_GRID_CELLS:
-            grid = [[escape_unprintable(mark) for mark in row] for row in rows]
-            marks = list(turn_game.marks)[: rules.seats]
-            cells = [list(turn_game.cells(move)) for move in moves]
+    grid = _draw_grid(rules.turn_game, state.state) if isinstance(rules, TurnRules) else None
     text = escape_unprintable(rules.draw_board(state), lines=True) if grid is None else None
     named = [
-        DrawnMove(text=escape_unprintable(rules.notation(move)), cells=clicked)
-        for move, clicked in zip(moves, cells, strict=True)
+        DrawnMove(
+            text=escape_unprintable(rules.notation(move)),
+            cells=[] if grid is None else list(rules.turn_game.cells(move)),  # type: ignore[attr-defined]
+        )
+        for move in moves
     ]
-    return Drawing(text=text, grid=grid, marks=marks, moves=named)
+    return Drawing(text=text, grid=grid, moves=named)
+
+
+def _draw_grid(turn_game: TurnGame[Any, Any], state: Any) -> DrawnGrid | None:
+    """Return the grid of a state; None if the game has none, or one with too many cells."""
+    rows = turn_game.grid(state)
+    if rows is None or sum(map(len, rows)) > MAX_GRID_CELLS:
+        return None
+    owners = {mark: turn_game.seat_of_mark(mark) for mark in {mark for row in rows for mark in row if mark}}
+    return DrawnGrid(
+        cells=[[escape_unprintable(mark) for mark in row] for row in rows],
+        owners={escape_unprintable(mark): seat for mark, seat in owners.items() if seat is not None},
+        row_labels=list(map(escape_unprintable, turn_game.row_labels))[: len(rows)],
+        column_labels=list(map(escape_unprintable, turn_game.column_labels))[: max(map(len, rows), default=0)],
+        highlights=[(row, column) for row, column in turn_game.highlights(state)],
+        checkered=turn_game.checkered,
+        rotates=turn_game.rotates_board,
+    )

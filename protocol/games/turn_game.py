@@ -79,6 +79,14 @@ class TurnGame(Generic[S, M]):
     """The payoff of a seat that leaves the match, in a game with `returns`."""
     marks: ClassVar[Sequence[str]] = ()
     """The marks that `grid` may have in a cell; those of the seats first, in seat order."""
+    row_labels: Sequence[str] = ()
+    """The names of the grid's rows from the top, which pages show beside it; more than there are rows do no harm."""
+    column_labels: Sequence[str] = ()
+    """The names of the grid's columns from the left, such as "abcdefgh"."""
+    checkered: ClassVar[bool] = False
+    """True if pages show the cells of the grid in two colours, as those of a chessboard."""
+    rotates_board: ClassVar[bool] = False
+    """True if pages show the grid to the second seat from the other side."""
 
     settings: ClassVar[Mapping[str, IntegerSetting | ChoiceSetting]] = {}
     """The settings of this class, by name."""
@@ -177,6 +185,16 @@ class TurnGame(Generic[S, M]):
         move. None stands for any row or column. Return nothing for a move that has a button instead.
         """
         return ()
+
+    def highlights(self, state: S) -> Sequence[tuple[int, int]]:
+        """Return the cells of the grid, (row, column), that people should not overlook: a king in check, four in a row.
+        Pages mark the cells that the last move changed without this.
+        """
+        return ()
+
+    def seat_of_mark(self, mark: str) -> int | None:
+        """Return the seat whose colour a mark of the grid has; None for a mark of no seat."""
+        return list(self.marks).index(mark) if mark in self.marks[: self.seats] else None
 
     def every_move(self) -> Sequence[M]:
         """Return every move that can ever be legal, in a fixed order: the actions of learners."""

@@ -224,11 +224,22 @@ def test_a_game_that_breaks_the_contract_is_not_stored(race: Path, data: Path, a
 
 
 @SQLITE_ALONE
-def test_a_move_for_which_nobody_could_press_all_cells_is_refused(race: Path, arena: Callable[..., Done]) -> None:
-    change(race, ("    def winner(", "    def cells(self, move):\n        return [(0, 0)] * 3\n\n    def winner("))
-    number = next(number for number, line in enumerate(race.read_text().splitlines(), 1) if "def cells(" in line)
+@pytest.mark.parametrize(
+    ("method", "returned", "told"),
+    [
+        ("cells(self, move)", "[(0, 0)] * 3", "cells returns 3 cells for 1: at most 2, "),
+        ("highlights(self, state)", "[(0, 1)]", "highlights returns (0, 1): it is (row, column) of a cell of the grid"),
+        ("seat_of_mark(self, mark)", "2", "seat_of_mark returns 2 for 'x': it is a seat from 0 to 1, or None"),
+    ],
+)
+def test_what_pages_could_not_draw_or_nobody_could_press_is_refused(
+    race: Path, arena: Callable[..., Done], method: str, returned: str, told: str
+) -> None:
+    grid = '    def grid(self, state):\n        return [["x"]]\n\n'
+    change(race, ("    def winner(", f"{grid}    def {method}:\n        return {returned}\n\n    def winner("))
+    number = next(number for number, line in enumerate(race.read_text().splitlines(), 1) if f"def {method}" in line)
     refused = arena("game", "add", str(race))
-    assert refused.err.startswith(f"arena: race.py, line {number}: cells returns 3 cells for 1: at most 2, ")
+    assert refused.err.startswith(f"arena: race.py, line {number}: {told}")
 
 
 @SQLITE_ALONE

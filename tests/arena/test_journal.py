@@ -11,6 +11,7 @@ import pytest
 
 from arena.host import journal as journals
 from arena.host.journal import Journal, JournalFault
+from own_game_records import known, play_on, table_of
 from protocol.errors import BadRecord
 from referee.record import AnyLine, Begun, Ply, Secret, write_line
 from referee_table import Table
@@ -202,6 +203,23 @@ def test_lines_that_can_not_be_synced_are_as_if_they_had_not_been_written(
     assert journal.read("m-1") == table.lines[:3]
     match.write(written(*table.lines[3:]))
     assert journal.read("m-1") == table.lines
+
+
+def test_the_latest_states_are_read_back_as_many_as_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with known("pig"):
+        table = play_on(table_of("pig").begin())
+    opened = Journal(tmp_path).create("m-1")
+    for line in table.lines:
+        opened.append(write_line(line))
+    plies = [line for line in table.lines if isinstance(line, Ply)]
+    states = msgspec.json.decode(msgspec.json.encode([line.state for line in plies]))
+    assert opened.read_latest_states() == states
+    monkeypatch.setattr(journals, "MAX_STATE_LINES", 3)
+    assert opened.read_latest_states() == states[-3:]
+    monkeypatch.setattr(journals, "MAX_STATE_LINES_BYTES", len(write_line(plies[-1])))
+    assert opened.read_latest_states() == states[-1:]
+    opened.close()
+    assert opened.read_latest_states() == []
 
 
 def test_events_are_read_back_from_the_end_before_one_that_is_known(

@@ -4,30 +4,77 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator
+from typing import Literal, NamedTuple
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from chromium import PHONE, Visit, sideways
+from chromium import PHONE, Visit, barriers, sideways
 from example_games import EXAMPLES
 from house import House, sit_down
 from machine.game_discovery import load_game_file
 from players import Player, player
+from protocol.games.spec import GameSpec
+from protocol.games.turn_game import TurnGame
 from registered_games import registered
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+Step = Literal["a1a2q", "a1a2r", "b2b1q", "b2b1r"]
+
+
+class Crossed(NamedTuple):
+    """The moves so far."""
+
+    moves: tuple[Step, ...] = ()
+
+
+class Crossing(TurnGame[Crossed, Step]):
+    """Each seat's pawn crosses a board of four cells, and becomes a queen or a rook."""
+
+    name = "crossing"
+    marks = ("♙", "♟")
+    row_labels = "21"
+    column_labels = "ab"
+    rotates_board = True
+
+    def start(self) -> Crossed:
+        return Crossed()
+
+    def turn(self, state: Crossed) -> int | None:
+        return None if len(state.moves) == 2 else len(state.moves)
+
+    def moves(self, state: Crossed) -> list[Step]:
+        return ["b2b1q", "b2b1r"] if state.moves else ["a1a2q", "a1a2r"]
+
+    def play(self, state: Crossed, move: Step) -> Crossed:
+        return Crossed((*state.moves, move))
+
+    def winner(self, state: Crossed) -> None:
+        return None
+
+    def grid(self, state: Crossed) -> list[list[str]]:
+        left, right = ["", "♙"], ["♟", ""]
+        left = ["♕", ""] if state.moves else left
+        return [list(row) for row in zip(left, right, strict=True)]
+
+    def cells(self, move: Step) -> list[tuple[int, int]]:
+        return [("21".index(move[at + 1]), "ab".index(move[at])) for at in (0, 2)]
+
+    def highlights(self, state: Crossed) -> list[tuple[int, int]]:
+        return [(0, 0)] if state.moves else []
+
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def rival(house: House) -> AsyncIterator[Player]:
-    """Have a bot wait at an arena that knows two of the examples."""
+    """Have a bot wait at an arena that knows two of the examples, and the game of this module."""
     specs = [
         spec._replace(board=None, styles=())
         for file in ("connect4", "onecard")
         for spec in load_game_file(EXAMPLES / f"{file}.py")
     ]
-    with registered(*specs):
+    with registered(*specs, GameSpec("crossing", __name__, f"{__name__}:Crossing.rules", "1", "0" * 64)):
         async with player(house.url, f"rival-{secrets.token_hex(4)}", follow=True) as rival:
             yield rival
 
@@ -64,6 +111,33 @@ async def test_a_person_chooses_moves_without_cells_by_buttons(visit: Visit, riv
         told = await rival.expect("turn")
         await rival.move(await rival.expect("turn") if "legal" not in told else told, {"move": "fold"})
     assert (await rival.expect("end"))["reason"] == "win"
+
+
+async def test_a_person_moves_by_keyboard_on_a_board_that_is_seen_from_their_own_side(
+    visit: Visit, rival: Player
+) -> None:
+    await rival.seek("crossing", open=True)
+    page = await sit_down(visit, f"person-{secrets.token_hex(4)}", f"game=crossing&opponent={rival.name}")
+    seat = 1 - (await rival.begin())["seat"]
+    if seat == 1:
+        await rival.move(await rival.expect("turn"), {"move": "a1a2q"})
+        await expect(page.locator("td[data-changed]")).to_have_text(["", "♕"])
+        await expect(page.locator("td[data-highlight]")).to_have_text("♕")
+    cell = page.get_by_role("button", name=("a1 ♙: a1a2q, a1a2r", "b2 ♟: b2b1q, b2b1r")[seat], exact=True)
+    await expect(page.locator(".any-grid tr").first.locator("th")).to_have_text("21"[seat])
+    await expect(page.locator(".hint")).to_have_text("Press a marked cell of the board where a move begins.")
+    await cell.press("Enter")
+    await expect(page.locator(".hint")).to_have_text("Now press the cell where the move ends.")
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".hint")).to_have_text("Choose one of these moves:")
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    told = await rival.expect("turn", "end")
+    while told["type"] == "turn" and "legal" not in told:
+        told = await rival.expect("turn", "end")
+    assert told["state"]["moves"][seat] == ("a1a2r", "b2b1r")[seat]
+    assert await barriers(page) == ""
 
 
 @pytest.mark.usefixtures("rival")

@@ -278,8 +278,9 @@ def test_a_game_without_a_script_is_drawn_as_a_grid_that_can_be_pressed(tmp_path
     config = {"width": 4, "height": 4}
     state = {"columns": ["XO", "", "X", ""], "last": 1, "to_move": 1, "ply": 3}
     drawing = draw("connect4", config, state, [{"move": 1}, {"move": 4}])
-    assert drawing.grid == [["", "", "", ""], ["", "", "", ""], ["O", "", "", ""], ["X", "", "X", ""]]
-    assert (drawing.text, drawing.marks) == (None, ["X", "O"])
+    assert drawing.grid is not None
+    assert drawing.grid.cells == [["", "", "", ""], ["", "", "", ""], ["O", "", "", ""], ["X", "", "X", ""]]
+    assert (drawing.text, drawing.grid.owners) == (None, {"X": 0, "O": 1})
     assert [(move.text, move.cells) for move in drawing.moves] == [("1", [(None, 0)]), ("4", [(None, 3)])]
     with pytest.raises(BadConfig, match=r"connect4: \{'columns': 3\} is not a state under this config"):
         draw("connect4", config, {"columns": 3}, [])

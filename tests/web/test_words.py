@@ -50,7 +50,7 @@ ENDINGS: list[tuple[str, Map, str]] = [
     ("risk-duel", {}, "ann holds South America."),
     ("dilemma", {"state": {"payoffs": [7, 2]}}, "ann got 7, bob 2."),
     ("leduc", {"state": {"chips": [3, -3], "hand": 10}}, "ann won 3 chips in 10 hands."),
-    ("hex", {}, "Win."),
+    ("hex", {}, "The game was played to its end."),
 ]
 CONFIGS: list[tuple[str, Map, str]] = [
     ("nim", {"heaps": [21], "take": None, "misere": True}, "heaps 21; take any; misere yes"),

@@ -53,7 +53,7 @@ class Pig(TurnGame[PigState, Move]):
         return None if first == second else int(second > first)
 
     def draw(self, state: PigState) -> str:
-        return f"{state.scores[0]} : {state.scores[1]}, seat {state.seat} may lose {state.at_risk}"
+        return f"{state.scores[0]} : {state.scores[1]}, {state.at_risk} at risk"
 
     def features(self, state: PigState, seat: int) -> list[float]:
         points = (state.scores[seat], state.scores[1 - seat], state.at_risk)

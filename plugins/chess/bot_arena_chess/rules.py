@@ -74,6 +74,10 @@ class Chess(TurnGame[Position, UciMove]):
     about = "Checkmate the king of the other side."
     draw_probability = 0.3
     marks = FIGURINES
+    row_labels = "87654321"
+    column_labels = "abcdefgh"
+    checkered = True
+    rotates_board = True
 
     def start(self) -> Position:
         return Position()
@@ -120,10 +124,17 @@ class Chess(TurnGame[Position, UciMove]):
         return [[_mark(board.piece_at(8 * rank + file)) for file in range(8)] for rank in reversed(range(8))]
 
     def cells(self, move: str) -> Sequence[tuple[int | None, int | None]]:
-        """Return the squares from which and to which a piece moves; nothing for a promotion, which has a button."""
-        if len(move) > 4:
-            return ()
-        return [(8 - int(square[1]), ord(square[0]) - ord("a")) for square in (move[:2], move[2:])]
+        """Return the squares from which and to which a piece moves. Promotions share theirs, so that people choose."""
+        return [(8 - int(square[1]), ord(square[0]) - ord("a")) for square in (move[:2], move[2:4])]
+
+    def highlights(self, state: Position) -> Sequence[tuple[int, int]]:
+        """Return the square of a king in check."""
+        board = chess.Board(state.fen)
+        king = board.king(board.turn) if board.is_check() else None
+        return [] if king is None else [(7 - chess.square_rank(king), chess.square_file(king))]
+
+    def seat_of_mark(self, mark: str) -> int:
+        return int(PIECES[FIGURINES.index(mark)].islower())
 
     def draw(self, state: Position) -> str:
         rows = str(chess.Board(state.fen)).splitlines()

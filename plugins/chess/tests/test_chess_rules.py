@@ -193,13 +193,24 @@ def test_boards_are_not_changed_by_what_is_asked_of_them() -> None:
     assert facts_of(state.state.base, state.state.moves).board == before
 
 
-def test_pages_draw_the_board_and_promotions_have_buttons() -> None:
-    fen = "8/P6k/8/8/8/8/7K/8 w - - 0 1"
-    moves = [{"move": "a7a8q", "san": "a8=Q"}, {"move": "h2h3"}]
+def test_pages_draw_the_board_with_the_king_in_check_and_promotions_share_their_squares() -> None:
+    fen = "8/P6k/8/8/8/8/7K/7R b - - 0 1"
+    moves = [{"move": "a7a8q", "san": "a8=Q"}, {"move": "a7a8n", "san": "a8=N"}, {"move": "h2g2"}]
     drawing = draw("chess", {}, RULES.encode_state(at(fen)), moves)
-    assert drawing.grid is not None
-    assert drawing.grid[1] == ["♙", "", "", "", "", "", "", "♚"]
-    assert [(move.text, move.cells) for move in drawing.moves] == [("a8=Q", []), ("h2h3", [(6, 7), (5, 7)])]
+    grid = drawing.grid
+    assert grid is not None
+    assert grid.cells[1] == ["♙", "", "", "", "", "", "", "♚"]
+    assert grid.owners == {"♙": 0, "♔": 0, "♖": 0, "♚": 1}
+    assert ("".join(grid.column_labels), "".join(grid.row_labels)) == ("abcdefgh", "87654321")
+    assert (grid.highlights, grid.checkered, grid.rotates) == ([], True, True)
+    assert [(move.text, move.cells) for move in drawing.moves] == [
+        ("a8=Q", [(1, 0), (0, 0)]),
+        ("a8=N", [(1, 0), (0, 0)]),
+        ("h2g2", [(6, 7), (6, 6)]),
+    ]
+    checked = draw("chess", {}, RULES.encode_state(at(fen.replace("7K", "K7"))), []).grid
+    assert checked is not None
+    assert checked.highlights == [(1, 7)]
     assert RULES.draw_board(at(fen)).splitlines()[1] == "7 P . . . . . . k"
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pyspiel
 
-from bot_arena_openspiel.rules import OpenSpielGame, OpenSpielRounds, OpenSpielTurns
+from bot_arena_openspiel.rules import GUESSED_GAMES, OpenSpielGame, OpenSpielRounds, OpenSpielTurns
 from machine.game_discovery import digest_package
 from protocol.display import short_repr
 from protocol.errors import UnknownGame
+from protocol.games.base import Game
 from protocol.games.spec import FAMILY_SEPARATOR, GameSpec
 
 FAMILY_NAME = "openspiel"
@@ -85,7 +86,11 @@ def game_class(short_name: str) -> type[OpenSpielGame]:
         "about": f"{kind.long_name}, as OpenSpiel plays it.",
         "max_seats": min(kind.max_num_players, MAX_SEATS),
         "payoff_unit": "" if kind.utility in _RANKED_UTILITIES else "round",
+        "hidden": kind.information == Kind.Information.IMPERFECT_INFORMATION,
+        "has_guesses": short_name in GUESSED_GAMES,
     }
+    if attributes["hidden"] and not attributes["has_guesses"]:
+        attributes["sample_state"] = Game.sample_state  # by which searches know that they can't play it
     return type(short_name, (base,), attributes)
 
 

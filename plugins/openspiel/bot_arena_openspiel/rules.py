@@ -3,13 +3,15 @@
 A state is the history of all that happened, beside OpenSpiel's own state, its *node*. An action is OpenSpiel's number.
 Chance is drawn by the committed dice. In a game with hidden information, a seat sees of a state its information state,
 as text. It sees none of the others' moves: OpenSpiel does not say which are public, but the information state does.
+In some of these games, a view also has the history of a state that fits it, drawn at random, so that searches can play.
 """
 
 from __future__ import annotations
 
+import hashlib
 import textwrap
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -43,6 +45,15 @@ SPECTATOR_VIEW = "The hands and moves of this game are hidden until it is over."
 MOVE_EXAMPLE = '{"action": 0}'
 """A move as messages carry it."""
 
+GUESSED_GAMES = frozenset(
+    {"bargaining", "colored_trails", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker"},
+)
+"""The games with hidden information for which OpenSpiel can redraw what a seat does not see. It does so for some
+others, but slowly, or by histories that the rules do not allow.
+"""
+FLOAT_STEPS = 65536
+"""Number of random fractions among which OpenSpiel gets one."""
+
 Action = int | tuple[int, ...]
 """The event of a ply: the action of a seat or of chance, or those of all seats."""
 
@@ -60,8 +71,10 @@ class SpielState:
     """The text that a seat sees, in a view."""
     movers: tuple[int, ...] | int | None = None
     """The seats to move, as messages have them, in a view."""
+    guess: str | None = None
+    """The history of a state that the seat to move can't tell from the true one, in its view."""
     node: Any = field(default=None, compare=False, repr=False)
-    """OpenSpiel's state. None in a view. It is never changed."""
+    """OpenSpiel's state; in a view, that after `guess`, or None. It is never changed."""
 
 
 class OpenSpielGame(Game[SpielState, int]):
@@ -71,6 +84,8 @@ class OpenSpielGame(Game[SpielState, int]):
     """OpenSpiel's name of the game."""
     parameters: ClassVar[Mapping[str, Any]]
     """OpenSpiel's parameters of the game, with their defaults."""
+    has_guesses: ClassVar[bool] = False
+    """True if the views of seats have a guess."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {}}
     preset_titles: ClassVar[Mapping[str, str]] = {"classic": "classic"}
     draw_probability = 0.1
@@ -228,7 +243,27 @@ class OpenSpielGame(Game[SpielState, int]):
     def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
         if not self.hidden or wire["history"] is None:
             return wire
-        return {**wire, "history": None, "view": self._seen(self._node_of(wire["history"]), seat)}
+        node = self._node_of(wire["history"])
+        seen = {**wire, "history": None, "view": self._seen(node, seat)}
+        return {**seen, "guess": self._guess(node, seat)} if self.has_guesses else seen
+
+    def _guess(self, node: Any, seat: int | None) -> str | None:
+        """Return the history of a state that the seat to move can't tell from a node; None for others. The same view
+        always gets the same guess, so a guess tells nothing that the view does not.
+        """
+        if seat is None or node.current_player() != seat:
+            return None
+        key = hashlib.sha256(f"{seat} {self._seen(node, seat)}".encode()).digest()
+        drawn = Dice(key, 0).choices("guess", [FLOAT_STEPS])
+        return _history_of(node.resample_from_infostate(seat, lambda: next(drawn)[0] / FLOAT_STEPS))
+
+    def sample_state(self, state: SpielState, seat: int, draw_below: Callable[[int], int]) -> SpielState:
+        if not self.hidden:
+            return state
+        if state.node is None or not self.has_guesses:
+            raise ValueError(f"{self.name} can't draw hidden information: OpenSpiel does not offer it here")
+        node = state.node.resample_from_infostate(seat, lambda: draw_below(FLOAT_STEPS) / FLOAT_STEPS)
+        return SpielState(_history_of(node), state.plies, state.left, node=node)
 
     def _seen(self, node: Any, seat: int | None) -> str:
         """Return what a seat, or a spectator (None), sees of a state with hidden information."""
@@ -263,6 +298,8 @@ class OpenSpielGame(Game[SpielState, int]):
             "to_move": self._to_move_on_wire(state),
             "ply": state.plies,
         }
+        if self.has_guesses:
+            wire["guess"] = state.guess
         return {**wire, "left": list(state.left)} if self.seats > 2 else wire
 
     def decode_state(self, wire: Mapping[str, Any]) -> SpielState:
@@ -273,7 +310,9 @@ class OpenSpielGame(Game[SpielState, int]):
         if history is None:
             to_move = wire["to_move"]
             movers = tuple(to_move) if isinstance(to_move, list) else to_move
-            return SpielState(None, plies, left, str(view), movers)
+            guess = wire["guess"] if self.has_guesses else None
+            node = None if guess is None else self._node_of(guess)
+            return SpielState(None, plies, left, str(view), movers, guess, node)
         return SpielState(history, plies, left, node=self._node_of(history))
 
     def _node_of(self, history: str) -> Any:
@@ -473,6 +512,11 @@ class OpenSpielRounds(OpenSpielGame, SimultaneousGame[SpielState, int]):
             return ((PROBABILITY_ONE, self._after(state, int(moves[node.current_player()]))),)
         joint = list(product(*self._joint_options(node, moves)))
         return [(Fraction(1, len(joint)), self._after(state, action)) for action in joint]
+
+
+def _history_of(node: Any) -> str:
+    """Return the history of a node of a game in turns."""
+    return " ".join(map(str, node.history()))
 
 
 @lru_cache(256)

@@ -6,17 +6,19 @@ import pickle
 import subprocess
 import sys
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
 from pettingzoo.test import api_test
 
 from bot_arena_openspiel.chance import MAX_WEIGHT_SUM, weights_of
-from bot_arena_openspiel.rules import SPECTATOR_VIEW, OpenSpielRounds
+from bot_arena_openspiel.rules import GUESSED_GAMES, SPECTATOR_VIEW, OpenSpielRounds
 from bots.environments import env
 from bots.playing.matches import play
+from bots.search.uct import has_tree_search
 from protocol.dice import Dice
-from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame
+from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame, UsageFault
 from protocol.games import game_spec, load_game
 from protocol.messages import CHANCE, Event
 
@@ -225,6 +227,41 @@ def test_probabilities_of_no_small_fraction_are_rounded_and_none_to_nothing() ->
 def test_searches_play_a_game_with_open_information() -> None:
     match = play(["uct:sims=30", "random"], "openspiel:connect_four", seed=3)
     assert match.points == [1, 0]
+
+
+@pytest.mark.parametrize("name", sorted(GUESSED_GAMES))
+def test_a_search_draws_what_its_seat_does_not_see_from_the_view_alone(name: str) -> None:
+    game = load_game(f"openspiel:{name}")
+    rng, guesses = Random(1), 0
+    for _ in range(3):
+        state, _ = game.initial(Dice(rng.randbytes(32), 0))
+        while (seat := game.to_move(state)) is not None:
+            if seat == CHANCE:
+                state, _ = game.apply_chance(state, Dice(rng.randbytes(32), 0))
+                continue
+            wire = game.encode_state(state)
+            seen = game.decode_state(game.view(wire, seat))
+            drawn = game.sample_state(seen, seat, rng.randrange)
+            assert game.view(game.encode_state(drawn), seat) == game.view(wire, seat)
+            assert game.legal_moves(drawn) == game.legal_moves(seen) == game.legal_moves(state)
+            again = game.decode_state(game.encode_state(drawn))  # its history can be played
+            assert game.view(game.encode_state(again), seat) == game.view(wire, seat)
+            assert game.view(wire, 1 - seat if seat < 2 else 0)["guess"] is None
+            guesses += 1
+            state, _ = game.apply(state, rng.choice(game.legal_moves(state)), Dice(rng.randbytes(32), 0))
+    assert guesses > 3
+    bots = ["uct:sims=10", *(f"bot{seat}=random" for seat in range(1, game.seats))]
+    assert play(bots, f"openspiel:{name}", seed=1).result.reason != "void"
+
+
+def test_a_search_says_that_it_does_not_play_a_game_in_which_openspiel_draws_nothing() -> None:
+    assert has_tree_search("openspiel:leduc_poker")
+    assert has_tree_search("openspiel:connect_four")
+    with pytest.raises(UsageFault, match="uct does not play openspiel:liars_dice: its rules can't draw at random what"):
+        play(["uct", "random"], "openspiel:liars_dice")
+    hides = load_game("openspiel:goofspiel", {"imp_info": True})
+    with pytest.raises(ValueError, match="openspiel:goofspiel can't draw hidden information: OpenSpiel does not offer"):
+        hides.sample_state(hides.initial(Dice(KEY, 0))[0], 0, Random(1).randrange)
 
 
 @pytest.mark.parametrize("name", ["connect_four", "leduc_poker", "backgammon", "goofspiel"])

@@ -61,12 +61,13 @@ export class Board {
     say(this.words, this.describe(state));
     this.#tell(view.event);
     this.draw();
-    if (this.isPlayable && this.#focused && document.activeElement === document.body) this.#focus();
+    this.restoreFocus();
   }
 
   /** Restore the keyboard focus after the focused part was disabled or removed. */
-  #focus() {
-    this.face.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
+  restoreFocus() {
+    if (!this.isPlayable || !this.#focused || document.activeElement !== document.body) return;
+    (this.face.querySelector("[tabindex='0']") ?? this.controls.querySelector("button"))?.focus({ preventScroll: true });
   }
 
   /** Describe the last event. */

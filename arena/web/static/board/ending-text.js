@@ -15,6 +15,7 @@ const LIMIT_WORDS = {
   ply_limit: "the match reached the limit of moves",
   round_limit: "the last round was played",
   draw: "no player won",
+  win: "the game was played to its end",
 };
 
 /**

@@ -22,9 +22,9 @@ export class LiveDocument extends MatchDocument {
     this.whole = true;
   }
 
-  /** @param {{events: object[], state: object, clock: number[], digest: string}} turn */
-  turn({ events, state, clock, digest }) {
-    this.#take(events, state, clock, digest);
+  /** @param {{events: object[], state: object, clock: number[], digest: string, states?: object[]}} turn */
+  turn({ events, state, clock, digest, states }) {
+    this.#take(events, state, clock, digest, states);
   }
 
   /** Note that the connection is lost, so that clocks are unknown. */
@@ -50,13 +50,14 @@ export class LiveDocument extends MatchDocument {
   }
 
   /** Add the events of a turn, after those of earlier ones: computing the states in between is asynchronous. */
-  #take(events, state, clock, digest) {
+  #take(events, state, clock, digest, states = []) {
     const told = performance.now();
     const whole = this.whole;
     this.whole = false;
     this.working = this.working.then(async () => {
       if (whole) this.#begin(events);
       for (const event of whole ? events.slice(this.last) : events) this.plies.push({ event });
+      for (const [index, past] of states.entries()) this.#note(this.last - states.length + index, past);
       await this.#fill();
       const line = this.plies.at(-1);
       if (line) Object.assign(line, { state, clock: clock ?? line.clock, digest });
@@ -65,6 +66,12 @@ export class LiveDocument extends MatchDocument {
       this.cutAt = null;
       this.grown();
     });
+  }
+
+  /** Note the state at a position, unless it is known. */
+  #note(at, state) {
+    if (at === 0) this.start ??= state;
+    else if (at > 0) this.line(at).state ??= state;
   }
 
   /** Keep the known events that the complete list confirms. */
