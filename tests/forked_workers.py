@@ -25,6 +25,8 @@ from typing import Any, NoReturn
 
 import coverage
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import process_tree
 
@@ -70,6 +72,7 @@ class ForkedWorkers:
         if session.testsfailed or self._config.option.collectonly:
             return None  # pytest's own loop reports what is wrong
         self._files = deque(_group_by_file(session.items))
+        _read_constants()
         gc.collect()
         gc.freeze()  # a worker's collections need not look at what all share
         sys.stdout.flush()
@@ -204,6 +207,25 @@ class ForkedWorkers:
                 for pid in process_tree.reap_ended(list(self._workers)):
                     del self._workers[pid]
                 process_tree.wait_briefly()
+
+
+def _read_constants() -> None:
+    """Have Hypothesis find the constants of all modules, and the kinds of characters, before the workers are forked.
+
+    It would do that in each of them when it first draws: traced for coverage, and from nothing, for seconds.
+    """
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        _draw_much()
+    finally:
+        sys.settrace(tracer)
+
+
+@settings(max_examples=10, database=None, deadline=None, derandomize=True)
+@given(st.lists(st.integers(), min_size=50, max_size=50), st.text())
+def _draw_much(numbers: list[int], text: str) -> None:
+    """Draw so much that some of it is taken from constants."""
 
 
 def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, channel: socket.socket) -> NoReturn:
