@@ -25,13 +25,13 @@ from typing import Any, NoReturn
 
 import coverage
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import process_tree
 
 INTERRUPT_TIMEOUT_S = 10.0
 """Workers get this long to run the teardown of their fixtures after Ctrl-C."""
+REAP_INTERVAL_S = 0.2
+"""Processes that tests left behind are collected so often, not with each report: to find them takes a while."""
 SELF_END_TIMEOUT_S = 3.0
 """What was killed in the last test is gone within this time, also on a busy machine."""
 BROWSER_FOLDER = "browser"
@@ -80,10 +80,13 @@ class ForkedWorkers:
             for number in range(min(self._count, len(self._files))):
                 self._start_worker(session, number, selector)
             try:
+                reaped = time.monotonic()
                 while self._workers:
                     for key, _ in selector.select(timeout=1.0):
                         self._receive(session, key.data, selector)
-                    process_tree.reap_orphans(self._workers)
+                    if time.monotonic() > reaped + REAP_INTERVAL_S:
+                        process_tree.reap_orphans(self._workers)
+                        reaped = time.monotonic()
                     if session.shouldfail or session.shouldstop:
                         raise session.Failed(session.shouldfail or session.shouldstop)
             finally:
@@ -210,22 +213,26 @@ class ForkedWorkers:
 
 
 def _read_constants() -> None:
-    """Have Hypothesis find the constants of all modules, and the kinds of characters, before the workers are forked.
+    """Have Hypothesis, where tests use it, find the constants of all modules and the kinds of characters.
 
-    It would do that in each of them when it first draws: traced for coverage, and from nothing, for seconds.
+    Each worker would do that when it first draws: traced for coverage, and from nothing, for seconds.
     """
+    if "hypothesis" not in sys.modules:
+        return
+    from hypothesis import given, settings
+    from hypothesis import strategies as st
+
+    @settings(max_examples=10, database=None, deadline=None, derandomize=True)
+    @given(st.lists(st.integers(), min_size=50, max_size=50), st.text())
+    def draw_much(_numbers: list[int], _text: str) -> None:
+        """Some of so much is taken from constants."""
+
     tracer = sys.gettrace()
     sys.settrace(None)
     try:
-        _draw_much()
+        draw_much()
     finally:
         sys.settrace(tracer)
-
-
-@settings(max_examples=10, database=None, deadline=None, derandomize=True)
-@given(st.lists(st.integers(), min_size=50, max_size=50), st.text())
-def _draw_much(numbers: list[int], text: str) -> None:
-    """Draw so much that some of it is taken from constants."""
 
 
 def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, channel: socket.socket) -> NoReturn:
