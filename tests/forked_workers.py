@@ -30,6 +30,8 @@ import process_tree
 
 INTERRUPT_TIMEOUT_S = 10.0
 """Workers get this long to run the teardown of their fixtures after Ctrl-C."""
+REAP_INTERVAL_S = 0.2
+"""Processes that tests left behind are collected so often, not with each report: to find them takes a while."""
 SELF_END_TIMEOUT_S = 3.0
 """What was killed in the last test is gone within this time, also on a busy machine."""
 BROWSER_FOLDER = "browser"
@@ -70,6 +72,7 @@ class ForkedWorkers:
         if session.testsfailed or self._config.option.collectonly:
             return None  # pytest's own loop reports what is wrong
         self._files = deque(_group_by_file(session.items))
+        _read_constants()
         gc.collect()
         gc.freeze()  # a worker's collections need not look at what all share
         sys.stdout.flush()
@@ -77,10 +80,13 @@ class ForkedWorkers:
             for number in range(min(self._count, len(self._files))):
                 self._start_worker(session, number, selector)
             try:
+                reaped = time.monotonic()
                 while self._workers:
                     for key, _ in selector.select(timeout=1.0):
                         self._receive(session, key.data, selector)
-                    process_tree.reap_orphans(self._workers)
+                    if time.monotonic() > reaped + REAP_INTERVAL_S:
+                        process_tree.reap_orphans(self._workers)
+                        reaped = time.monotonic()
                     if session.shouldfail or session.shouldstop:
                         raise session.Failed(session.shouldfail or session.shouldstop)
             finally:
@@ -204,6 +210,29 @@ class ForkedWorkers:
                 for pid in process_tree.reap_ended(list(self._workers)):
                     del self._workers[pid]
                 process_tree.wait_briefly()
+
+
+def _read_constants() -> None:
+    """Have Hypothesis, where tests use it, find the constants of all modules and the kinds of characters.
+
+    Each worker would do that when it first draws: traced for coverage, and from nothing, for seconds.
+    """
+    if "hypothesis" not in sys.modules:
+        return
+    from hypothesis import given, settings
+    from hypothesis import strategies as st
+
+    @settings(max_examples=10, database=None, deadline=None, derandomize=True)
+    @given(st.lists(st.integers(), min_size=50, max_size=50), st.text())
+    def draw_much(_numbers: list[int], _text: str) -> None:
+        """Some of so much is taken from constants."""
+
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        draw_much()
+    finally:
+        sys.settrace(tracer)
 
 
 def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, channel: socket.socket) -> NoReturn:

@@ -67,11 +67,13 @@ async def connected(arena: Served, folder: Path) -> tuple[Laptop, list[str]]:
     """
     page = (await asyncio.to_thread(answer, f"{await arena.page()}/connect?bot=ann")).text
     laptop = Laptop(folder, folder / "env" / "bin" / "python")
-    code_, said = await Laptop(folder, Path(sys.executable)).run("-m", "venv", "env")
+    ours = Laptop(folder, Path(sys.executable))
+    code_, said = await ours.run("-m", "venv", "--without-pip", "env")
     assert code_ == 0, said
     install, run = code(page, "pip").split(), code(page, "python-run").split()
-    assert install[0] == run[0] == "python"
-    code_, said = await laptop.run(*install[1:])
+    assert install[:3] == ["python", "-m", "pip"]
+    assert run[0] == "python"
+    code_, said = await ours.run("-m", "pip", "--python", "env", *install[3:])  # to unpack a pip there takes longest
     assert code_ == 0, said
     (folder / run[1]).write_text(code(page, "python"))
     return laptop, run[1:]

@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=240)
     parser.add_argument("--small", action="store_true", help="a few seconds")
     asked, options = parser.parse_known_args()
-    seconds = 8.0 if asked.small else asked.seconds
+    seconds = 5.0 if asked.small else asked.seconds
     with Server(*options) as server:
         with run_bots(server):
             time.sleep(seconds)

@@ -180,7 +180,7 @@ def slope(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 def main() -> None:
     options = read_options(
         __doc__,
-        {"seconds": 8.0},
+        {"seconds": 5.0},
         seconds=3600.0,
         bots=24,
         newcomers=option(1.0, "a second"),
