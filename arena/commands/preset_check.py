@@ -119,7 +119,7 @@ def _check_grid(rules: Game[Any, Any], states: Sequence[Any]) -> None:
         for state in states:
             rows = rules.turn_game.grid(state.state)
             check_grid(rows)
-            _check_marks(rules, state.state, rows)
+            _check_marks(rules, state.state, rows or ())
 
 
 def _check_marks(rules: TurnRules[Any, Any], state: Any, rows: Sequence[Sequence[str]]) -> None:
