@@ -197,6 +197,10 @@ export class AnyBoard extends Board {
     return `${name === "" ? "" : `${name}: `}${[...new Set(texts)].join(", ")}`;
   }
 
+  focusTarget() {
+    return super.focusTarget() ?? this.controls.querySelector("button");
+  }
+
   #cellsAt([row, column]) {
     return this.#cells.filter((cell) => sameCell([row, column], placeOf(cell)));
   }

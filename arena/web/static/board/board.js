@@ -67,7 +67,12 @@ export class Board {
   /** Restore the keyboard focus after the focused part was disabled or removed. */
   restoreFocus() {
     if (!this.isPlayable || !this.#focused || document.activeElement !== document.body) return;
-    (this.face.querySelector("[tabindex='0']") ?? this.controls.querySelector("button"))?.focus({ preventScroll: true });
+    this.focusTarget()?.focus({ preventScroll: true });
+  }
+
+  /** Return the part that gets the focus after another one has lost it; null for none. */
+  focusTarget() {
+    return this.face.querySelector("[tabindex='0']");
   }
 
   /** Describe the last event. */
