@@ -210,10 +210,11 @@ class MatchRunner:
             ):  # the clocks stand still
                 self._get_backlog().add(event)
             return
-        began = perf_counter()
+        is_guarded = self._match.is_guarded
+        began = perf_counter() if is_guarded else 0.0
         try:
             effects = self._match.receive(event, self._loop.time())
-            self._rules_time_s = perf_counter() - began if self._match.is_guarded else 0.0
+            self._rules_time_s = perf_counter() - began if is_guarded else 0.0
             self._record_and_perform(effects)
         except RulesWanted as wanted:
             self._wait_for_rules(wanted, partial(self.receive, event))
