@@ -6,6 +6,9 @@ each. A ply is one frame in and one frame out, like an echo. With `--against`, t
 in turn with the same clients. Ratios to the echo are medians of the rounds' ratios. The last line is `ratio N`: the
 plies of this version divided by the round trips of the echo.
 
+With `--floor`, two more servers show what a ply takes at least: `bare` only reads frames and writes turns on the same
+event loop, and `least` (benchmarks/least_server.py) plays matches with nothing but what the arena promises for a ply.
+
 With `--mqtt`, this version is also measured while it publishes everything to a Mosquitto broker, which the program
 starts. With `--metrics`, it is also measured while it collects metrics and serves them every second. With both options,
 it is also measured while it does both.
@@ -17,7 +20,7 @@ With `--rate`, bots move at random moments, at this total rate of plies per seco
 from a move to the opponent's turn, as bots see it, and the server's resident memory at the end of a run and at its
 peak.
 Usage: python benchmarks/server.py [--connections 64] [--seconds 5] [--rounds 3] [--rate N] [--against COMMIT]...
-    [--game GAME]... [--mqtt] [--metrics] [--profile FILE]
+    [--game GAME]... [--floor] [--mqtt] [--metrics] [--profile FILE]
 """
 
 from __future__ import annotations
@@ -40,10 +43,11 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import msgpack
 import uvloop
+from least_server import serve_least
 from toolkit import memory_mib, option, processor_s, quantile, read_options
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
@@ -179,16 +183,17 @@ def main() -> None:
         against=option([], "another version; may be given more than once", metavar="COMMIT", action="append"),
         game=option([], "also this game; may be given more than once", metavar="FILE|NAME", action="append"),
         synced=option(False, "also this version as with --durability machine"),
+        floor=option(False, "also servers that do the least for a ply"),
         mqtt=option(False, "also this version with a feed to a Mosquitto"),
         metrics=option(False, "also this version with metrics that are read"),
         publish=option(None, argparse.SUPPRESS),
         isolated=option(False, argparse.SUPPRESS),
         measured=option(False, argparse.SUPPRESS),
         profile=option(None, "write the arena server's cProfile here", type=Path),
-        serve=option(None, argparse.SUPPRESS, choices=("echo", "arena")),
+        serve=option(None, argparse.SUPPRESS, choices=_JOBS),
     )
     if options.serve:
-        job = _serve_echo() if options.serve == "echo" else _serve_arena(options)
+        job = _JOBS[options.serve](options)
         profile = cProfile.Profile() if options.profile else None
         if profile:
             profile.enable()
@@ -219,12 +224,13 @@ def _make_contenders(options: argparse.Namespace, folder: Path, broker: str | No
         fed.append(_Contender("metrics", [*this, "arena", "--measured"]))
         if broker:
             fed.append(_Contender("both", [*this, "arena", "--measured", "--publish", broker]))
+    least = [_Contender(name, [*this, name]) for name in ("bare", "least")] if options.floor else []
     games = []
     for word in options.game:
         name, command = Path(word).stem, [*this, "arena", "--game", word]
         games += [_Contender(name, command), _Contender(f"{name}, isolated", [*command, "--isolated"])]
     main = [_Contender("echo", [*this, "echo"]), _Contender("this", [*this, "arena", *profile])]
-    return [*main, *fed, *synced, *games, *others]
+    return [*main, *least, *fed, *synced, *games, *others]
 
 
 @contextlib.contextmanager
@@ -321,7 +327,7 @@ def _measure(contender: _Contender, options: argparse.Namespace) -> _Run:
             port = server.stdout.readline()
             if not port:
                 raise SystemExit(f"the server of {contender.name} did not start")
-            client = _echo_client if contender.name == "echo" else _playing_client
+            client = _echo_client if contender.name in ("echo", "bare") else _playing_client
             return uvloop.run(_run_load(client, int(port), server.pid, options))
         finally:
             server.communicate("\n")
@@ -408,7 +414,7 @@ def _connect(port: int, number: int) -> connect:
     )
 
 
-async def _serve_echo() -> None:
+async def _serve_echo(options: argparse.Namespace) -> None:
     async def echo(wire: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):
             async for _ in wire:
@@ -518,6 +524,15 @@ async def _serve_until_line(port: int) -> None:
     """Print the server's port, then serve until the parent process sends a line."""
     print(port, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+
+
+_JOBS: dict[str, Callable[[argparse.Namespace], Coroutine[Any, Any, None]]] = {
+    "echo": _serve_echo,
+    "arena": _serve_arena,
+    "bare": lambda options: serve_least(_TURN_FRAME, is_bare=True),
+    "least": lambda options: serve_least(_TURN_FRAME, is_bare=False),
+}
+"""The servers that this program can run, by the value of `--serve`."""
 
 
 if __name__ == "__main__":
