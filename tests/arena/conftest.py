@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import itertools
 import os
+import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -243,3 +245,15 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         for client in served.clients:
             await client.wire.close()
         await served.stop()
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]

@@ -36,12 +36,6 @@ from virtual_time import advance
 CLOSED = r"no answer for \d+ s: the session is closed"
 
 
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
-
-
 TIMEOUTS = DatabaseTimeouts(statement_timeout_s=20.0)
 """As a server has them; a machine that is busy changes none, as their clock skips."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -55,12 +55,6 @@ from seasons import finish, result
 
 def node(url: str, name: str, stack: ExitStack) -> NodeStore:
     return stack.enter_context(closing(NodeStore.open_as(open_database_url(url), name)))
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 def live_node(url: str, name: str, stack: ExitStack) -> NodeStore:

@@ -9,9 +9,8 @@ import logging
 import multiprocessing
 import os
 import signal
-import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +44,6 @@ from timeouts import WITHIN, rest_of
 from tournaments import threads
 
 
-@pytest.fixture
-def taken() -> Iterator[int]:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield server.getsockname()[1]
-
-
 def settings(data: Path, **changes: Any) -> ServerSettings:
     return ServerSettings(**{"data": str(data), "port": 0, "web": False, "mqtt": "mqtt://127.0.0.1:9", **changes})
 
@@ -80,19 +73,19 @@ def tasks() -> set[Any]:
     return asyncio.all_tasks() - {asyncio.current_task()}
 
 
-def test_a_server_whose_port_is_in_use_leaves_nothing_behind(tmp_path: Path, taken: int) -> None:
-    with pytest.raises(PortFault, match=f"port {taken} on 127.0.0.1 is in use"):
-        serve.run(settings(tmp_path / "data", port=taken))
+def test_a_server_whose_port_is_in_use_leaves_nothing_behind(tmp_path: Path, taken_port: int) -> None:
+    with pytest.raises(PortFault, match=f"port {taken_port} on 127.0.0.1 is in use"):
+        serve.run(settings(tmp_path / "data", port=taken_port))
     assert os.listdir(tmp_path) == []
 
 
 def test_variables_that_nothing_knows_are_told_with_what_was_meant(
-    tmp_path: Path, taken: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, taken_port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("ARENA_PROT", "ARENA_X", "ARENA_BOT", "ARENA_PLAIN", "ARENA_TLS_CERT", "ARENABLE"):
         monkeypatch.setenv(name, "1")
     with pytest.raises(PortFault):
-        serve.run(settings(tmp_path / "data", port=taken))
+        serve.run(settings(tmp_path / "data", port=taken_port))
     assert [record.getMessage() for record in caplog.records] == [
         "ARENA_PROT in the environment is ignored, because it is unknown: did you mean ARENA_PORT?",
         "ARENA_X in the environment is ignored, because it is unknown: `arena config` lists the settings",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,21 +10,8 @@ import pytest
 
 from arena.processes import warmup_notice
 from arena.processes.warmup_notice import announce_warmups
+from heard import Heard
 from timeouts import WITHIN
-
-
-class Heard(io.StringIO):
-    """Text that can be waited for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.line = threading.Event()
-
-    def write(self, text: str) -> int:
-        written = super().write(text)
-        if "\n" in text:
-            self.line.set()
-        return written
 
 
 def listening(monkeypatch: pytest.MonkeyPatch) -> Heard:

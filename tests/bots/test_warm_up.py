@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import io
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from bots.client.settings import Settings
 from bots.client.warm_up import lock_path, warm_up
 from bots.client.worker_threads import Choose
 from bots.reference.random_bot import RandomBot
+from heard import Heard
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import Game
@@ -133,20 +133,6 @@ def test_a_bot_whose_warm_up_never_ends_does_not_keep_the_others_for_ever(monkey
 def test_a_bot_without_a_warm_up_leaves_no_lock(cache: Path) -> None:
     warm_up(RandomBot("plain"), None)
     assert not cache.exists()
-
-
-class Heard(io.StringIO):
-    """Text that can be waited for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.line = threading.Event()
-
-    def write(self, text: str) -> int:
-        written = super().write(text)
-        if "\n" in text:
-            self.line.set()
-        return written
 
 
 @pytest.mark.parametrize(("game", "what"), [(load_game("nim"), " for nim"), (None, "")])

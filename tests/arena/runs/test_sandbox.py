@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import uuid
@@ -67,12 +66,6 @@ def folder() -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture
-def port() -> Iterator[int]:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield server.getsockname()[1]
-
-
 def took(
     folder: Path, port: int, *options: str, take: list[str], others: Sequence[str] = ("random",)
 ) -> dict[str, Any]:
@@ -100,8 +93,8 @@ def took(
     return found
 
 
-def test_without_a_sandbox_environments_hold_no_secrets_and_files_do(folder: Path, port: int) -> None:
-    got = took(folder, port, take=["secrets", "own secrets", "others", "tokens", "seed", "port"], others=())
+def test_without_a_sandbox_environments_hold_no_secrets_and_files_do(folder: Path, taken_port: int) -> None:
+    got = took(folder, taken_port, take=["secrets", "own secrets", "others", "tokens", "seed", "port"], others=())
     secrets = got.pop("secrets")
     assert got == {"own secrets": [], "others": ["steady"], "tokens": [], "seed": [["3"]], "port": True}
     assert secrets == [] or os.geteuid() == 0, "only root looks into the tournament's process"
@@ -126,8 +119,8 @@ def kept_within_limits(got: dict[str, Any]) -> dict[str, Any]:
 
 
 @boxed
-def test_in_a_sandbox_there_is_nothing_to_be_had_but_the_arena(folder: Path, port: int) -> None:
-    got = took(folder, port, "--sandbox", "bwrap", "--memory", "1024", take=list(hostile_bot.TAKES))
+def test_in_a_sandbox_there_is_nothing_to_be_had_but_the_arena(folder: Path, taken_port: int) -> None:
+    got = took(folder, taken_port, "--sandbox", "bwrap", "--memory", "1024", take=list(hostile_bot.TAKES))
     data = folder.parent / "data"
     assert kept_within_limits(got) == {
         **NO_SECRETS,
@@ -141,9 +134,9 @@ def test_in_a_sandbox_there_is_nothing_to_be_had_but_the_arena(folder: Path, por
 
 
 @pytest.mark.skipif(not others_run_python(), reason="other users can't be, or can't run this Python")
-def test_as_a_user_of_its_own_a_bot_gets_what_is_open_to_all_and_no_more(folder: Path, port: int) -> None:
+def test_as_a_user_of_its_own_a_bot_gets_what_is_open_to_all_and_no_more(folder: Path, taken_port: int) -> None:
     take = [name for name in hostile_bot.TAKES if name != "outside"]
-    got = took(folder, port, "--sandbox", "users", "--memory", "1024", take=take)
+    got = took(folder, taken_port, "--sandbox", "users", "--memory", "1024", take=take)
     data = folder.parent / "data"
     assert kept_within_limits(got) == {
         **NO_SECRETS,
