@@ -83,7 +83,7 @@ takes twice as long under it, and what they run of it others run too.
 """
 OMITTED = re.compile(
     r"^from (games\.\w+\.(bots|evaluation|exact|exploitability|grader|memory_one|search|strategies)|"
-    r"machine\.(client|exact|workers))\b",
+    r"machine\.(client|exact|workers)|plain_answers)\b",
     re.M,
 )
 """What coverage omits of games and of the machine. Files of tests that import it test it, and are not traced either."""
