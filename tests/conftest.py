@@ -62,8 +62,10 @@ settings.register_profile(
 )
 """For scripts/mutants: a fault need only be found, the same way each time, not explained."""
 
-UNMEASURED = ("tests", "bots", "browser", "hosting", "web")
-"""Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
+UNMEASURED = ("bots", "browser", "hosting", "web")
+"""Folders of tests of whose code no coverage is asked, as of that of the files in `tests` itself: searches would take
+five times as long under it.
+"""
 MEASURED_IN_ARENA = re.compile(
     r"\b(arena\.(lobby|ratings|replay|rerun|runs|sprt|transparency_log)|lobby_machine|seek_board|llr|"
     r"machine(?!\.(event_loop|timestamps)\b))\b"
@@ -71,6 +73,20 @@ MEASURED_IN_ARENA = re.compile(
 """What coverage is asked of (`[tool.coverage.run]`): files of tests/arena that do not name any of it are not traced.
 Two modules are left out that nearly all files use.
 """
+UNTRACED_IN_ARENA = re.compile(
+    r"test_(auth|commit_log|feed|file_permissions|hosted_tournament|hostile_programs|hung_sessions|metrics|operator|"
+    r"planned_tournaments|rename_and_delete|revoke_and_rotate|sandbox|scheduled_backups|sqlite_database|"
+    r"startup_failures|tls|tournament_workers|wrong_games)\.py"
+)
+"""Files of tests/arena that are not traced though they name some of it: they start programs and fill databases, which
+takes twice as long under it, and what they run of it others run too.
+"""
+OMITTED = re.compile(
+    r"^from (games\.\w+\.(bots|evaluation|exact|exploitability|grader|memory_one|search|strategies)|"
+    r"machine\.(client|exact|workers)|plain_answers)\b",
+    re.M,
+)
+"""What coverage omits of games and of the machine. Files of tests that import it test it, and are not traced either."""
 MEASURED_ONCE = "[postgresql"
 """In the name of a test that runs on SQLite too."""
 
@@ -134,8 +150,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _is_unmeasured(file: Path) -> bool:
-    folder = file.parent.name
-    return folder in UNMEASURED or (folder == "arena" and not MEASURED_IN_ARENA.search(file.read_text("utf-8")))
+    folder, *below = file.relative_to(Path(__file__).parent).parts
+    match folder:
+        case "arena":
+            is_named = MEASURED_IN_ARENA.search(file.read_text("utf-8"))
+            return not is_named or UNTRACED_IN_ARENA.fullmatch(file.name) is not None
+        case "games" | "machine":
+            return OMITTED.search(file.read_text("utf-8")) is not None
+        case _:
+            return folder in UNMEASURED or not below
 
 
 def pytest_runtest_protocol(item: pytest.Item) -> None:
