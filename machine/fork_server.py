@@ -1,0 +1,141 @@
+"""A process that has imported modules, and forks processes from itself: `python -m machine.fork_server LINE MODULE…`.
+
+LINE is the descriptor of a socket to the owner. With each byte on it, the owner sends four descriptors: the standard
+input, output and error of a new process, and a socket, on which the owner has sent a `ForkRequest`. On that socket, the
+server sends a pidfd of the process once it is forked, and its wait status when it has ended.
+
+The server has no thread and no event loop, so that it can fork. It ends when the owner has closed the socket and no
+process is left. If it ends before, its processes are killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import pkgutil
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable
+
+import msgspec
+
+from machine.subprocesses import die_with_parent
+
+MAX_REQUEST_BYTES = 128 * 1024
+"""Maximum bytes of a request, most of which are the environment."""
+FORKED_MESSAGE = b"forked"
+"""The server sends this with the pidfd of a process."""
+_SURVIVED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""The signals that end no server: a service manager sends them to all processes of a service."""
+
+
+class ForkRequest(msgspec.Struct, frozen=True):
+    """A function `MODULE:NAME`, which a new process calls without an argument, and the environment of that process."""
+
+    function: str
+    environment: dict[str, str]
+
+
+def main() -> None:
+    """Import the modules on the command line, then fork processes. In a new process, call its function."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)
+    for number in _SURVIVED_SIGNALS:
+        signal.signal(number, lambda *_: None)
+    gc.disable()
+    for name in sys.argv[2:]:
+        with contextlib.suppress(ImportError):  # whoever needs it says so
+            importlib.import_module(name)
+    gc.enable()
+    gc.freeze()  # a collection in a new process would touch, and so copy, what it shares with the others
+    function = _ForkServer(control).serve()
+    if function is not None:
+        function()
+
+
+class _ForkServer:
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._processes: dict[int, tuple[int, socket.socket]] = {}
+        """The id of each process, and the socket on which its end is reported, by its pidfd."""
+        self._poll = select.poll()
+        self._poll.register(control, select.POLLIN)
+
+    def serve(self) -> Callable[[], None] | None:
+        """Fork processes. Return the function to call in a new process, None in the server when it is to end."""
+        is_wanted = True
+        while is_wanted or self._processes:
+            for descriptor, _ in self._poll.poll():
+                if descriptor in self._processes:
+                    self._report_end(descriptor)
+                elif files := self._receive_files():
+                    if (function := self._fork(files)) is not None:
+                        return function
+                else:
+                    is_wanted = False
+                    self._poll.unregister(self._control)
+        return None
+
+    def _receive_files(self) -> list[int]:
+        """Return the descriptors of a request; none if the owner has closed its side."""
+        with contextlib.suppress(OSError):
+            return socket.recv_fds(self._control, 1, 4)[1]
+        return []
+
+    def _fork(self, files: list[int]) -> Callable[[], None] | None:
+        *streams, last = files
+        line = socket.socket(fileno=last)
+        server = os.getpid()
+        child = os.fork()
+        if child == 0:
+            self._close()
+            with line:
+                return _become(msgspec.json.decode(line.recv(MAX_REQUEST_BYTES), type=ForkRequest), streams, server)
+        for stream in streams:
+            os.close(stream)
+        end = os.pidfd_open(child)
+        self._processes[end] = child, line
+        self._poll.register(end, select.POLLIN)
+        with contextlib.suppress(OSError):  # the owner has gone
+            socket.send_fds(line, [FORKED_MESSAGE], [end])
+        return None
+
+    def _report_end(self, end: int) -> None:
+        child, line = self._processes.pop(end)
+        self._poll.unregister(end)
+        os.close(end)
+        status = os.waitpid(child, 0)[1]
+        with line, contextlib.suppress(OSError):
+            line.send(str(status).encode())
+
+    def _close(self) -> None:
+        """Close what belongs to the server, in a new process."""
+        self._control.close()
+        for end, (_, line) in self._processes.items():
+            os.close(end)
+            line.close()
+
+
+def _become(request: ForkRequest, streams: list[int], server: int) -> Callable[[], None]:
+    """Give this process what a start by `exec` would have given it, and return its function."""
+    die_with_parent()
+    if os.getppid() != server:
+        raise SystemExit(1)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(request.environment)
+    for number in _SURVIVED_SIGNALS:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    function: Callable[[], None] = pkgutil.resolve_name(request.function)
+    return function
+
+
+if __name__ == "__main__":
+    main()
