@@ -1,8 +1,9 @@
 """A process that has imported modules, and forks processes from itself: `python -m machine.fork_server LINE MODULE…`.
 
-LINE is the descriptor of a socket to the owner. With each byte on it, the owner sends four descriptors: the standard
-input, output and error of a new process, and a socket, on which the owner has sent a `ForkRequest`. On that socket, the
-server sends a pidfd of the process once it is forked, and its wait status when it has ended.
+LINE is the descriptor of a socket to the owner. With each byte on it, the owner sends descriptors: a socket, on which
+it has sent a `ForkRequest`; the standard input, output and error of a new process; and further ones for it. On that
+socket, the server sends the id and a pidfd of the process once it is forked, and its wait status when it has ended. The
+new processes request others in the same way, on a socket that they share.
 
 The server has no thread and no event loop, so that it can fork. It ends when the owner has closed the socket and no
 process is left. If it ends before, its processes are killed.
@@ -23,21 +24,14 @@ from collections.abc import Callable
 
 import msgspec
 
+from machine import fork_requests
+from machine.fork_requests import MAX_REQUEST_BYTES, ForkRequest
 from machine.subprocesses import die_with_parent
 
-MAX_REQUEST_BYTES = 128 * 1024
-"""Maximum bytes of a request, most of which are the environment."""
-FORKED_MESSAGE = b"forked"
-"""The server sends this with the pidfd of a process."""
+MAX_FILES = 8
+"""Maximum number of descriptors of a request."""
 _SURVIVED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """The signals that end no server: a service manager sends them to all processes of a service."""
-
-
-class ForkRequest(msgspec.Struct, frozen=True):
-    """A function `MODULE:NAME`, which a new process calls without an argument, and the environment of that process."""
-
-    function: str
-    environment: dict[str, str]
 
 
 def main() -> None:
@@ -62,17 +56,19 @@ class _ForkServer:
         self._control = control
         self._processes: dict[int, tuple[int, socket.socket]] = {}
         """The id of each process, and the socket on which its end is reported, by its pidfd."""
+        self._requests, fork_requests.line_to_server = socket.socketpair()
         self._poll = select.poll()
-        self._poll.register(control, select.POLLIN)
+        for requests in (control, self._requests):
+            self._poll.register(requests, select.POLLIN)
 
     def serve(self) -> Callable[[], None] | None:
         """Fork processes. Return the function to call in a new process, None in the server when it is to end."""
-        is_wanted = True
+        is_wanted, control = True, self._control.fileno()
         while is_wanted or self._processes:
             for descriptor, _ in self._poll.poll():
                 if descriptor in self._processes:
                     self._report_end(descriptor)
-                elif files := self._receive_files():
+                elif files := _receive_files(self._control if descriptor == control else self._requests):
                     if (function := self._fork(files)) is not None:
                         return function
                 else:
@@ -80,28 +76,28 @@ class _ForkServer:
                     self._poll.unregister(self._control)
         return None
 
-    def _receive_files(self) -> list[int]:
-        """Return the descriptors of a request; none if the owner has closed its side."""
-        with contextlib.suppress(OSError):
-            return socket.recv_fds(self._control, 1, 4)[1]
-        return []
-
     def _fork(self, files: list[int]) -> Callable[[], None] | None:
-        *streams, last = files
-        line = socket.socket(fileno=last)
+        answers, *files = files
+        line = socket.socket(fileno=answers)
         server = os.getpid()
-        child = os.fork()
+        try:
+            child = os.fork()
+        except OSError:  # whoever waits for the answer notices the end of the socket
+            child = -1
         if child == 0:
             self._close()
             with line:
-                return _become(msgspec.json.decode(line.recv(MAX_REQUEST_BYTES), type=ForkRequest), streams, server)
-        for stream in streams:
-            os.close(stream)
+                return _become(msgspec.json.decode(line.recv(MAX_REQUEST_BYTES), type=ForkRequest), files, server)
+        for file in files:
+            os.close(file)
+        if child < 0:
+            line.close()
+            return None
         end = os.pidfd_open(child)
         self._processes[end] = child, line
         self._poll.register(end, select.POLLIN)
         with contextlib.suppress(OSError):  # the owner has gone
-            socket.send_fds(line, [FORKED_MESSAGE], [end])
+            socket.send_fds(line, [str(child).encode()], [end])
         return None
 
     def _report_end(self, end: int) -> None:
@@ -115,19 +111,28 @@ class _ForkServer:
     def _close(self) -> None:
         """Close what belongs to the server, in a new process."""
         self._control.close()
+        self._requests.close()
         for end, (_, line) in self._processes.items():
             os.close(end)
             line.close()
 
 
-def _become(request: ForkRequest, streams: list[int], server: int) -> Callable[[], None]:
+def _receive_files(requests: socket.socket) -> list[int]:
+    """Return the descriptors of a request; none if nobody can send one any more."""
+    with contextlib.suppress(OSError):
+        return socket.recv_fds(requests, 1, MAX_FILES)[1]
+    return []
+
+
+def _become(request: ForkRequest, files: list[int], server: int) -> Callable[[], None]:
     """Give this process what a start by `exec` would have given it, and return its function."""
     die_with_parent()
     if os.getppid() != server:
         raise SystemExit(1)
-    for number, stream in enumerate(streams):
+    for number, stream in enumerate(files[:3]):
         os.dup2(stream, number)
         os.close(stream)
+    sys.argv = [request.function, *map(str, files[3:]), *request.arguments]
     os.setsid()
     os.environ.clear()
     os.environ.update(request.environment)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from machine.event_loop import wait_within
-from machine.fork_server import FORKED_MESSAGE, ForkRequest
+from machine.fork_requests import ForkRequest, exit_code_of, kill_by_pidfd, receive_answer, send_fork_request
 
 END_TIMEOUT_S = 2.0
 """Seconds in which a fork server must end when its processes have ended."""
@@ -23,6 +20,7 @@ class ForkedProcess:
     """A process of a fork server. If that server ends, the process is killed."""
 
     def __init__(self, line: socket.socket) -> None:
+        line.setblocking(False)
         self._line = line
         self._pidfd: int | None = None
         self._is_unwanted = False
@@ -55,16 +53,13 @@ class ForkedProcess:
 
     def kill(self) -> None:
         """Kill the process, unless it has ended."""
-        if self._pidfd is not None and sys.platform == "linux":
-            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        if self._pidfd is not None:
+            kill_by_pidfd(self._pidfd)
 
     def _hear(self) -> None:
-        try:
-            said, descriptors, _, _ = socket.recv_fds(self._line, 64, 1)
-        except OSError:
-            said, descriptors = b"", []
-        if said == FORKED_MESSAGE:
-            self._pidfd = descriptors[0]
+        answer, pidfd = receive_answer(self._line)
+        if pidfd is not None:
+            self._pidfd = pidfd
             self._forked.set_result(True)
             if self._is_unwanted:
                 self.kill()
@@ -74,7 +69,7 @@ class ForkedProcess:
         if self._pidfd is not None:
             os.close(self._pidfd)
             self._pidfd = None
-        self._ended.set_result(os.waitstatus_to_exitcode(int(said)) if said else -signal.SIGKILL)
+        self._ended.set_result(exit_code_of(answer))
         if not self._forked.done():
             self._forked.set_result(False)
 
@@ -111,7 +106,8 @@ class ForkServer:
         async with self._starting:
             control = await self._start()
         try:
-            process = ForkedProcess(_send_request(control, function, environment, files))
+            line = send_fork_request(control, ForkRequest(function, dict(environment)), files)
+            process = ForkedProcess(line)
             await process.wait_until_forked()
         except OSError:
             if control is self._control:
@@ -162,19 +158,3 @@ class ForkServer:
         if self._control is not None:
             self._control.close()
             self._control = None
-
-
-def _send_request(
-    control: socket.socket, function: str, environment: Mapping[str, str], files: Sequence[int]
-) -> socket.socket:
-    """Send a request to a server, and return the socket on which it answers."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.setblocking(False)
-    with theirs:
-        try:
-            ours.send(msgspec.json.encode(ForkRequest(function, dict(environment))))
-            socket.send_fds(control, [b"f"], [*files, theirs.fileno()])
-        except OSError:
-            ours.close()
-            raise
-    return ours

@@ -11,6 +11,7 @@ import sys
 
 from arena.processes import launcher
 from arena.processes.launch_spec import LaunchSpec
+from machine import fork_requests
 
 FUNCTION = "arena.processes.forked_launcher:main"
 """The function that a process of a fork server calls."""
@@ -36,7 +37,10 @@ def main() -> None:
         module, arguments = bot.module, bot.arguments
     else:
         return
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    server = fork_requests.line_to_server
+    kept = server.fileno() if server is not None else 2
+    os.closerange(3, kept)
+    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
     sys.argv = [module, *arguments]
     sys.modules[module].main()
 

@@ -5,7 +5,6 @@ The keeper ends with the bot's exit code. When the arena is gone for any reason,
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import socket
 import subprocess
@@ -18,7 +17,7 @@ import msgspec
 from arena.processes.bounded_log import BoundedLog
 from arena.processes.launch_spec import LaunchSpec
 from machine.keeper import supervise
-from machine.subprocesses import die_with_parent, keep_private, lower_priority
+from machine.subprocesses import die_with_parent, end_first_without_memory, keep_private, lower_priority
 
 
 def main() -> None:
@@ -29,8 +28,7 @@ def keep_bot(start_program: Callable[[LaunchSpec, socket.socket, int | None], in
     """Read a `LaunchSpec` from standard input, which is a socket to the arena, and run its program. `start_program`
     starts it, as the function of this name does.
     """
-    with contextlib.suppress(OSError):  # let the kernel kill this process and its children first when memory runs out
-        Path("/proc/self/oom_score_adj").write_text("1000")
+    end_first_without_memory()
     keep_private()
     arena = socket.socket(fileno=0)
     with arena.makefile("rb", buffering=0) as orders:

@@ -22,19 +22,27 @@ from machine.forked_processes import ForkServer
 from timeouts import WITHIN
 
 REPORTER = """
-import json, os, signal, sys
+import json, os, signal, sys, time
 from pathlib import Path
+from bots.commands.piped_program import PipedProgram
 
 def main():
     if sys.argv[1] == "wait":
         Path(sys.argv[2]).write_text(str(os.getpid()))
         signal.sigwait({signal.SIGTERM})
+    words = ["sh", "-c", "read line; echo $0 $line $MINE; exit 4", "a word"]
+    program = PipedProgram(words, {**os.environ, "MINE": "hers"}, logged=True)
+    program.write_line(b"hello\\n")
+    answer = program.read_line(time.monotonic() + 60).decode()
+    program.kill(60.0)
     status = Path("/proc/self/status").read_text().split("\\n")
     print(json.dumps({
         "arguments": sys.argv[1:], "environ": dict(os.environ), "token": sys.stdin.readline(),
         "signals": [line for line in status if line.startswith(("SigBlk", "SigIgn", "SigCgt"))],
         "open": [number for number in range(3, 64) if os.path.exists(f"/proc/self/fd/{number}")],
-        "leads": os.getpid() == os.getpgid(0) == os.getsid(0), "forked": "machine.fork_server" in sys.orig_argv,
+        "program": [answer, program.exit_code],
+        "leads": os.getpid() == os.getpgid(0) == os.getsid(0),
+        "forked": ["machine.fork_server" in sys.orig_argv, type(program._process).__name__],
     }))
     sys.exit(3)
 
@@ -99,10 +107,12 @@ async def test_a_forked_client_finds_what_one_started_by_a_command_finds(
             client = await run(start, tmp_path / "log", environment | {"MINE": "yes"}, "a word", "another")
             assert await client.end() == 3
             found.append(client.report())
-    assert [said.pop("forked") for said in found] == [True, False]
+    assert [said.pop("forked") for said in found] == [[True, "ForkedProgram"], [False, "Popen"]]
     for said in found:
         said["environ"].pop("LC_CTYPE", None)
+    assert len(found[0].pop("open")) == len(found[1].pop("open")) + 1  # the socket to the server
     assert found[0] == found[1]
+    assert found[0]["program"] == ["a word hello hers", 4]
     assert (found[0]["token"], found[0]["environ"]["MINE"]) == ("t" * 64 + "\n", "yes")
 
 
@@ -126,4 +136,4 @@ async def test_a_forked_client_hears_sigterm_and_dies_with_its_server_which_is_s
         assert await client.end() == -signal.SIGKILL
         assert await asyncio.to_thread(ends, process)
         assert await again.end() == 3
-        assert again.report()["forked"]
+        assert again.report()["forked"][0]
