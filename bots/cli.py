@@ -141,9 +141,9 @@ def pipe(context: typer.Context) -> None:
 
     It writes a line of JSON for each move: pipe [options] -- PROGRAM.
     """
-    from bots.commands.pipe import pipe
+    from bots.commands.pipe import PROGRAM_NAME, pipe
 
-    pipe(context.args or ["--help"], "arena-bot pipe")
+    pipe(context.args or ["--help"], PROGRAM_NAME)
 
 
 @app.command(cls=_Delegated, rich_help_panel=PLAYERS)

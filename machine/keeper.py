@@ -17,8 +17,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from machine.subprocesses import adopt_orphans, die_with_parent
+from machine.subprocesses import adopt_orphans, die_with_parent, end_first_without_memory
 
+FORKED_FUNCTION = "machine.keeper:main_forked"
+"""The function of a keeper in a process of a fork server."""
 STARTED_MESSAGE = b"started\n"
 """The keeper's report that the program has started."""
 FAILED_MESSAGE = b"failed "
@@ -40,6 +42,16 @@ def main() -> None:
         return process.pid
 
     supervise(line, start)
+
+
+def main_forked() -> None:
+    """Do as `main` in a process of a fork server, and end without freeing what that has imported, which takes long."""
+    end_first_without_memory()
+    try:
+        main()
+    except SystemExit as stop:
+        os._exit(int(stop.code or 0))
+    os._exit(0)
 
 
 def supervise(line: socket.socket, start: Callable[[], int], on_ended: Callable[[], None] = lambda: None) -> None:

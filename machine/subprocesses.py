@@ -45,6 +45,12 @@ def die_with_parent() -> None:
     _prctl(_SET_PDEATHSIG, _SIGKILL)
 
 
+def end_first_without_memory() -> None:
+    """Let the kernel kill this process and its children first when memory runs out."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
 def adopt_orphans() -> None:
     """Become the parent of all orphaned descendants."""
     _prctl(_SET_CHILD_SUBREAPER, 1)

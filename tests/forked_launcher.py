@@ -19,8 +19,6 @@ from arena.processes.launch_spec import LaunchSpec
 
 KEEPERS_SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
-_start_by_exec = launcher._start
-
 
 class _IsBot(BaseException):
     """Raised in the process of the bot, to leave what the launcher does."""
@@ -35,9 +33,8 @@ def main() -> None:
     This module is only found from the repository, where the zygote has started it.
     """
     os.chdir(sys.argv[1])
-    launcher._start = _start
     try:
-        launcher.main()
+        launcher.keep_bot(_start)
     except _IsBot as bot:
         words = bot.words
     else:
@@ -48,7 +45,7 @@ def main() -> None:
 
 def _start(order: LaunchSpec, arena: socket.socket, output: int | None) -> int:
     if order.sandbox or order.limits or dict(os.environ) != order.environment or not _can_run(order.command):
-        return _start_by_exec(order, arena, output)
+        return launcher.start_program(order, arena, output)
     theirs, ours = socket.socketpair()
     with theirs, ours:
         ours.sendall(order.token.encode() + b"\n")
@@ -63,7 +60,7 @@ def _start(order: LaunchSpec, arena: socket.socket, output: int | None) -> int:
     signal.set_wakeup_fd(-1)
     for number in KEEPERS_SIGNALS:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    launcher._prepare(order)
+    launcher.prepare_program(order)
     raise _IsBot(_words(order.command))
 
 

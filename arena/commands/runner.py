@@ -13,6 +13,7 @@ from pathlib import Path
 from arena.operator.credentials import read_or_make_token
 from arena.operator.hosting import MAX_SLOTS
 from arena.runner.box import Boxes
+from arena.runner.forked_clients import forked_clients
 from arena.runner.runner import run
 from arena.runner.unboxed import Unboxed
 from arena.runs.sandbox import check_bubblewrap
@@ -136,14 +137,15 @@ def find_token(file: Path | None, environ: MutableMapping[str, str] = os.environ
 
 async def _run(url: str, token: str, slots: int, boxes: Boxes, folder: Path, client_url: str) -> None:
     leave = asyncio.Event()
-    running = asyncio.create_task(run(url, token, slots, boxes, folder, client_url, leave))
+    async with forked_clients() as start_keeper:
+        running = asyncio.create_task(run(url, token, slots, boxes, folder, client_url, start_keeper, leave))
 
-    def stop() -> None:
-        if leave.is_set():
-            running.cancel()
-        leave.set()
+        def stop() -> None:
+            if leave.is_set():
+                running.cancel()
+            leave.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop)
-    with contextlib.suppress(asyncio.CancelledError):
-        await running
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop)
+        with contextlib.suppress(asyncio.CancelledError):
+            await running

@@ -12,7 +12,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -41,6 +41,30 @@ _SHADOWED_LIBRARY_PATTERN = re.compile(r"cannot import name .*\bbots\b.*?[('\"](
 """Matches the error of a bot that imported a file `bots.py` in place of the library `bots`, and captures that file."""
 _LAUNCHER_COMMAND = (sys.executable, "-P", "-m", "arena.processes.launcher")
 """The command that starts a keeper: the process that runs a bot's program and kills it when the arena is gone."""
+
+
+class KeeperProcess(Protocol):
+    """The process of a keeper, as asyncio has processes."""
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    async def wait(self) -> int: ...
+
+    def kill(self) -> None: ...
+
+
+StartKeeper = Callable[[dict[str, str], int, int], Awaitable[KeeperProcess]]
+"""The type of a function that starts a keeper with an environment. The descriptors are those of the keeper's standard
+input, and of its output and errors. It raises `OSError` if that fails.
+"""
+
+
+async def start_keeper(environment: dict[str, str], line: int, output: int) -> KeeperProcess:
+    """Start a keeper by its command."""
+    return await asyncio.create_subprocess_exec(
+        *_LAUNCHER_COMMAND, env=environment, stdin=line, stdout=output, stderr=output, start_new_session=True
+    )
 
 
 class BotCrashed(ArenaFault):
@@ -85,6 +109,7 @@ class BotProcess:
         log: Path,
         on_crash: Callable[[BotProcess, Crash], None],
         on_socket: Callable[[socket.socket], Awaitable[Callable[[], None]]] | None = None,
+        start_keeper: StartKeeper = start_keeper,
     ) -> None:
         self.name = name
         self.log = log
@@ -93,9 +118,10 @@ class BotProcess:
         self._spec = replace(spec, log=str(log))
         self._crashed = on_crash
         self._listen = on_socket
+        self._start = start_keeper
         self._stop_listening: Callable[[], None] = lambda: None
         self._line: socket.socket | None = None
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: KeeperProcess | None = None
         self._waiting: asyncio.Task[None] | None = None
         self._stopping = False
         self._kill_reason: str | None = None
@@ -125,14 +151,7 @@ class BotProcess:
             ours.setblocking(False)
             self._line = ours
             with theirs:
-                self._process = await asyncio.create_subprocess_exec(
-                    *_LAUNCHER_COMMAND,
-                    env=self._spec.environment,
-                    stdin=theirs.fileno(),
-                    stdout=errors,
-                    stderr=errors,
-                    start_new_session=True,
-                )
+                self._process = await self._start(self._spec.environment, theirs.fileno(), errors)
         if self._stopping:
             self._release_keeper()
         with contextlib.suppress(OSError):  # the keeper may have ended, which is noticed below
@@ -147,7 +166,7 @@ class BotProcess:
             raise ProgramNotFound(f"{self.name} can't be started: {why}: {shlex.join(self._spec.command)}")
         self._waiting = asyncio.create_task(self._watch(self._process))
 
-    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+    async def _watch(self, process: KeeperProcess) -> None:
         code = await process.wait()
         self._close_line()
         if not self._stopping:
@@ -248,7 +267,7 @@ async def _read_answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[
     return said, sockets
 
 
-async def wait_for_exit(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
+async def wait_for_exit(process: KeeperProcess, timeout_s: float) -> bool:
     """Wait up to `timeout_s` seconds for a process to end, and return whether it has ended."""
     await wait_within(process.wait(), timeout_s)
     return process.returncode is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from arena.operator.hosting import RunBot, version_label
 from arena.processes.launch_spec import LaunchSpec, allowed_environment
-from arena.processes.process import BotProcess, Crash
+from arena.processes.process import BotProcess, Crash, StartKeeper
 from arena.runner.box import Boxes
 from arena.runner.hand_in import CLIENT_LOG_ENDING, folder_of_version
 from arena.runner.kept_state import kept_files_of
@@ -32,14 +32,21 @@ RECONNECT_TIMEOUT_S = 60
 
 def client_command(program: Sequence[str], *options: str) -> tuple[str, ...]:
     """Return the command of a client that plays by a program, a new process of it for each match."""
-    return (sys.executable, "-P", "-m", "bots", "pipe", "--fresh", *options, "--", *program)
+    return (sys.executable, "-P", "-m", "bots.commands.pipe", "--fresh", *options, "--", *program)
 
 
 async def run_hosted_bot(
-    run: RunBot, program: BuiltProgram, boxes: Boxes, place: int, url: str, logs: Path, finish: asyncio.Event
+    run: RunBot,
+    program: BuiltProgram,
+    boxes: Boxes,
+    place: int,
+    url: str,
+    logs: Path,
+    start_keeper: StartKeeper,
+    finish: asyncio.Event,
 ) -> str:
-    """Run a hosted bot until it ends, and return why it did. Once `finish` is set, it ends when its matches under way
-    are over. If this is cancelled, it leaves them.
+    """Run a hosted bot until it ends, and return why it did. `start_keeper` starts its client. Once `finish` is set, it
+    ends when its matches under way are over. If this is cancelled, it leaves them.
     """
     games = run.games or program.manifest.games
     folder = folder_of_version(logs.parent, run.bot, run.number)
@@ -50,7 +57,7 @@ async def run_hosted_bot(
         if len(games) > 1:
             options += ["--matches", str(MATCHES_PER_GAME)]
         command = client_command(boxes.program_command(program.folder, program.manifest.command, place, kept), *options)
-        crash = await _run_client(run, command, url, logs, finish)
+        crash = await _run_client(run, command, url, logs, start_keeper, finish)
         if crash.code:
             return crash.why
         if finish.is_set():
@@ -58,7 +65,9 @@ async def run_hosted_bot(
     raise AssertionError("games never end")
 
 
-async def _run_client(run: RunBot, command: tuple[str, ...], url: str, logs: Path, finish: asyncio.Event) -> Crash:
+async def _run_client(
+    run: RunBot, command: tuple[str, ...], url: str, logs: Path, start_keeper: StartKeeper, finish: asyncio.Event
+) -> Crash:
     environment = {
         **allowed_environment(os.environ),
         bot_launch.URL_VARIABLE: url,
@@ -71,7 +80,11 @@ async def _run_client(run: RunBot, command: tuple[str, ...], url: str, logs: Pat
     )
     ended: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
     process = BotProcess(
-        run.bot, spec, logs / f"{run.bot}{CLIENT_LOG_ENDING}", lambda _, crash: ended.set_result(crash)
+        run.bot,
+        spec,
+        logs / f"{run.bot}{CLIENT_LOG_ENDING}",
+        lambda _, crash: ended.set_result(crash),
+        start_keeper=start_keeper,
     )
     try:
         await process.start()

@@ -30,6 +30,7 @@ from arena.operator.hosting import (
     RunnerEvent,
     SubmissionPart,
 )
+from arena.processes.process import StartKeeper, start_keeper
 from arena.runner.box import Boxes
 from arena.runner.check import CheckRecords, check_version
 from arena.runner.hand_in import HAND_IN_INTERVAL_S, hand_in_logs, remove_old_logs, tidy_folders
@@ -69,9 +70,17 @@ log = logging.getLogger("arena.runner")
 
 
 async def run(
-    url: str, token: str, slots: int, boxes: Boxes, folder: Path, client_url: str, leave: asyncio.Event
+    url: str,
+    token: str,
+    slots: int,
+    boxes: Boxes,
+    folder: Path,
+    client_url: str,
+    start_keeper: StartKeeper,
+    leave: asyncio.Event,
 ) -> None:
-    """Run bots. Their clients connect to `client_url`. While the arena is away, no bot runs.
+    """Run bots. Their clients, which `start_keeper` starts, connect to `client_url`. While the arena is away, no bot
+    runs.
 
     Once `leave` is set, return when the bots have finished their matches under way and the checks have ended, or the
     connection has. `boxes` has a user for each slot, and one more for checks. Raise `TokenRefused` if the arena refuses
@@ -83,7 +92,7 @@ async def run(
             async with connect_to_url(url, token, ORIGIN, scale_timeouts(TIMEOUTS)) as connection:
                 backoff.reset()
                 async with (
-                    _serve(connection, slots, boxes, folder, client_url) as session,
+                    _serve(connection, slots, boxes, folder, client_url, start_keeper) as session,
                     background_task(report_load(connection, session.wait_for_number)),
                 ):
                     await session.work(leave)
@@ -97,9 +106,9 @@ async def run(
 
 @asynccontextmanager
 async def _serve(
-    connection: OperatorConnection, slots: int, boxes: Boxes, folder: Path, client_url: str
+    connection: OperatorConnection, slots: int, boxes: Boxes, folder: Path, client_url: str, start_keeper: StartKeeper
 ) -> AsyncIterator[RunnerSession]:
-    session = RunnerSession(connection, slots, boxes, folder, client_url)
+    session = RunnerSession(connection, slots, boxes, folder, client_url, start_keeper)
     try:
         async with background_task(session.keep_handing_in()), background_task(session.keep_tidy()):
             yield session
@@ -111,10 +120,19 @@ async def _serve(
 class RunnerSession:
     """The work of a runner as long as one connection lasts."""
 
-    def __init__(self, connection: OperatorConnection, slots: int, boxes: Boxes, folder: Path, client_url: str) -> None:
+    def __init__(
+        self,
+        connection: OperatorConnection,
+        slots: int,
+        boxes: Boxes,
+        folder: Path,
+        client_url: str,
+        start_keeper: StartKeeper = start_keeper,
+    ) -> None:
         self._connection = connection
         self._boxes = boxes
         self._client_url = client_url
+        self._start_keeper = start_keeper
         self._folder = folder
         self._logs = folder / "logs"
         self._states = KeptStates(folder, connection.ask)
@@ -242,7 +260,9 @@ class RunnerSession:
                 log.info("runs %s, version %d", run.bot, run.number)
                 program = await self._versions.get(run.digest, place)
                 await self._states.fetch(run, program.manifest)
-                why = await run_hosted_bot(run, program, self._boxes, place, self._client_url, self._logs, finish)
+                why = await run_hosted_bot(
+                    run, program, self._boxes, place, self._client_url, self._logs, self._start_keeper, finish
+                )
         except DiskFull as fault:
             why, runner_failed = str(fault), True
         except Fault as fault:

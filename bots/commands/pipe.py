@@ -11,8 +11,17 @@ from bots.client.run import play
 from bots.client.settings import PartialSettings
 from bots.commands.match_logs import MatchLogFolder
 from bots.commands.piped_bot import PipedBot
+from machine.main_program import run_program
 from protocol.errors import UsageFault
 from protocol.games import game_names
+
+PROGRAM_NAME = "arena-bot pipe"
+"""The name of the program in its help."""
+
+
+def main() -> None:
+    """Run `python -m bots.commands.pipe`: it starts sooner, without Typer."""
+    run_program(lambda: pipe(sys.argv[1:] or ["--help"], PROGRAM_NAME), "arena-bot")
 
 
 def pipe(args: Sequence[str], prog_name: str) -> None:
@@ -72,3 +81,7 @@ def split_arguments(args: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """Return two lists of words: those before the first `--`, and those after it (the program's command line)."""
     at = args.index("--") if "--" in args else len(args)
     return args[:at], args[at + 1 :]
+
+
+if __name__ == "__main__":
+    main()

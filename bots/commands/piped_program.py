@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bots.commands.match_logs import OutputReader
-from machine.keeper import FAILED_MESSAGE
+from machine.fork_requests import ForkedProgram, ForkRequest
+from machine.keeper import FAILED_MESSAGE, FORKED_FUNCTION
 from machine.process_tree import wait_until_idle
 from machine.subprocesses import describe_exit
 from protocol.errors import Fault, UsageFault
@@ -52,16 +53,7 @@ class PipedProgram:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], *, logged: bool = False) -> None:
         self._keeper_socket, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - the author's own command line
-                (sys.executable, "-P", "-m", "machine.keeper", str(theirs.fileno()), *command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE if logged else None,
-                pass_fds=[theirs.fileno()],
-                env=dict(environment),
-                bufsize=0,
-                start_new_session=True,
-            )
+            self._process = _start_keeper(command, environment, theirs.fileno(), logged)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -195,6 +187,24 @@ class PipedProgram:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
+
+
+def _start_keeper(
+    command: Sequence[str], environment: Mapping[str, str], line: int, logged: bool
+) -> subprocess.Popen[bytes] | ForkedProgram:
+    """Start the keeper of a program: by a fork server if this process has one, else by a command, which is slower."""
+    with contextlib.suppress(OSError):
+        return ForkedProgram(ForkRequest(FORKED_FUNCTION, dict(environment), tuple(command)), [line], logged=logged)
+    return subprocess.Popen(  # noqa: S603 - the author's own command line
+        (sys.executable, "-P", "-m", "machine.keeper", str(line), *command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if logged else None,
+        pass_fds=[line],
+        env=dict(environment),
+        bufsize=0,
+        start_new_session=True,
+    )
 
 
 def _quote_end(written: bytearray) -> str:

@@ -39,6 +39,7 @@ from arena.operator.hosting import (
     SubmissionPart,
 )
 from arena.operator.requests import MAX_REQUEST_BYTES, encode_request
+from arena.processes.process import start_keeper
 from arena.runner import check, hosted_bot, runner, version_cache
 from arena.runner.box import Boxes
 from arena.runner.check import CheckOutcome
@@ -143,7 +144,7 @@ async def test_the_client_of_a_bot_that_is_told_to_finish_gets_sigterm_and_time(
     monkeypatch.setattr(hosted_bot, "client_command", lambda *_: client)
     program, finish = BuiltProgram(folder=tmp_path, manifest=PROGRAM.manifest), asyncio.Event()
     finish.set()
-    running = hosted_bot.run_hosted_bot(ANN, program, Mock(), 0, "ws://127.0.0.1:9", tmp_path, finish)
+    running = hosted_bot.run_hosted_bot(ANN, program, Mock(), 0, "ws://127.0.0.1:9", tmp_path, start_keeper, finish)
     assert await asyncio.wait_for(running, WITHIN) == "it has finished its matches"
     assert await asyncio.to_thread((tmp_path / "ann.log").read_text) == "it plays on\n"
 
