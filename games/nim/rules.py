@@ -223,7 +223,7 @@ class Nim(Game[Position, Take]):
         listed: list[dict[str, Any]] = []
         for heap, size in enumerate(state.heaps):
             if self.take is not None and size >= self.take[-1]:
-                listed += self._all_takes[heap]
+                listed += map(dict.copy, self._all_takes[heap])
             else:
                 takes = range(1, size + 1) if self.take is None else self.take
                 listed += [{"heap": heap, "take": take} for take in takes if take <= size]

@@ -215,8 +215,7 @@ class Game(ABC, Generic[S, M]):
 
     def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         """Return two parts of a `turn` message: the encoded legal moves, and the `options`. The options are None if the
-        list of moves is complete. The list is new at each call, but a game may put the same encoded moves in it again,
-        so callers must not change these.
+        list of moves is complete.
         """
         return [self.encode_move(move) for move in self.legal_moves(state)], None
 

@@ -164,14 +164,6 @@ def test_up_to_512_legal_moves_are_offered_and_where_there_are_more_they_are_des
     assert len(moves) == listed
 
 
-def test_a_turn_that_drops_listed_moves_leaves_the_next_turn_all_of_them() -> None:
-    game = Nim({"heaps": [5, 5], "take": [1, 2]})
-    listed, _ = game.legal_moves_for_turn(after(game))
-    moves = [*listed]
-    del listed[1:]
-    assert game.legal_moves_for_turn(after(game))[0] == moves
-
-
 def test_the_board_draws_every_stick_of_up_to_sixty_and_the_beginning_of_more() -> None:
     game = Nim({"heaps": [3, 60, 61, 0, 1000]})
     assert game.draw_board(after(game)).split("\n") == [
