@@ -30,8 +30,9 @@ from bots.search.uct import RulesTreeSearch, has_tree_search
 from bots.tuning.weights import read_weights
 from bots.tuning.weights import weight_set_names as weight_names
 from protocol.errors import UsageFault
-from protocol.games import is_known_game, load_game
+from protocol.games import load_game
 from protocol.games.base import Game
+from protocol.games.wire_game import WireGame
 from protocol.messages import Start
 
 K = TypeVar("K")
@@ -307,7 +308,7 @@ class Uct(CompiledBot):
         self.sims = read_integer("uct", "sims", sims, 10**9)
 
     def check_game(self, game: Game[Any, Any]) -> None:
-        if is_known_game(game.name) and not has_tree_search(game.name):
+        if not isinstance(game, WireGame) and game.hidden and type(game).sample_state is Game.sample_state:
             reason = "its rules can't draw at random what a seat does not see, which a search needs"
             raise UsageFault(f"{self.name} does not play {game.name}: {reason}")
         super().check_game(game)

@@ -89,8 +89,8 @@ def game_class(short_name: str) -> type[OpenSpielGame]:
         "hidden": kind.information == Kind.Information.IMPERFECT_INFORMATION,
         "has_guesses": short_name in GUESSED_GAMES,
     }
-    if attributes["hidden"] and not attributes["has_guesses"]:
-        attributes["sample_state"] = Game.sample_state  # by which searches know that they can't play it
+    if not attributes["has_guesses"]:
+        attributes["sample_state"] = Game.sample_state  # by which searches know that they can't play it if it hides
     return type(short_name, (base,), attributes)
 
 

@@ -258,10 +258,6 @@ class OpenSpielGame(Game[SpielState, int]):
         return _history_of(node.resample_from_infostate(seat, lambda: next(drawn)[0] / FLOAT_STEPS))
 
     def sample_state(self, state: SpielState, seat: int, draw_below: Callable[[int], int]) -> SpielState:
-        if not self.hidden:
-            return state
-        if state.node is None or not self.has_guesses:
-            raise ValueError(f"{self.name} can't draw hidden information: OpenSpiel does not offer it here")
         node = state.node.resample_from_infostate(seat, lambda: draw_below(FLOAT_STEPS) / FLOAT_STEPS)
         return SpielState(_history_of(node), state.plies, state.left, node=node)
 

@@ -259,9 +259,8 @@ def test_a_search_says_that_it_does_not_play_a_game_in_which_openspiel_draws_not
     assert has_tree_search("openspiel:connect_four")
     with pytest.raises(UsageFault, match="uct does not play openspiel:liars_dice: its rules can't draw at random what"):
         play(["uct", "random"], "openspiel:liars_dice")
-    hides = load_game("openspiel:goofspiel", {"imp_info": True})
-    with pytest.raises(ValueError, match="openspiel:goofspiel can't draw hidden information: OpenSpiel does not offer"):
-        hides.sample_state(hides.initial(Dice(KEY, 0))[0], 0, Random(1).randrange)
+    with pytest.raises(UsageFault, match="uct does not play openspiel:goofspiel: its rules can't draw at random what"):
+        play(["uct", "random"], "openspiel:goofspiel", config={"imp_info": True})
 
 
 @pytest.mark.parametrize("name", ["connect_four", "leduc_poker", "backgammon", "goofspiel"])
