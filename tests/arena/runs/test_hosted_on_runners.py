@@ -75,9 +75,10 @@ async def store(tmp_path: Path) -> AsyncIterator[AsyncStore]:
 
 async def test_a_plan_goes_on_after_a_restart_and_no_match_counts_twice(store: AsyncStore, tmp_path: Path) -> None:
     terms, now = PlannedTerms(game="nim", rounds=3, opponents=["random"]), utc_now()
-    await store.write(planned.add_plan, "Cup", terms, now, now, nightly=False)
+    draft = planned.PlanDraft(title="Cup", terms=terms, closes=now, starts=now, nightly=False)
+    await store.write(planned.add_plan, draft)
     first = Runners(4, 7)
-    plans = PlannedTournaments(store, tmp_path, matches=first)  # type: ignore[arg-type]
+    plans = PlannedTournaments(store, tmp_path, list, first)  # type: ignore[arg-type]
     await plans.look()
     await plans.look()
     await asyncio.wait_for(first.all_held.wait(), WITHIN)
@@ -85,7 +86,7 @@ async def test_a_plan_goes_on_after_a_restart_and_no_match_counts_twice(store: A
         task.cancel()
     await plans.wait()
     second = Runners()
-    restarted = PlannedTournaments(store, tmp_path, matches=second)  # type: ignore[arg-type]
+    restarted = PlannedTournaments(store, tmp_path, list, second)  # type: ignore[arg-type]
     await restarted.look()
     await restarted.wait()
     (played,) = await store.read(planned.list_plans)
