@@ -22,5 +22,5 @@ def hosting_limits(settings: ServerSettings) -> HostingLimits:
             kept=settings.max_versions_kept,
             stored_bytes=settings.program_storage * MIB_BYTES,
         ),
-        kept_bytes=settings.max_kept_size * MIB,
+        kept_bytes=settings.max_kept_size * MIB_BYTES,
     )
