@@ -17,7 +17,6 @@ CLIENT_MODULES = (
     "arena.processes.forked_launcher",
     "bots.commands.pipe",
     "encodings.idna",
-    "games.theory.grundy_values",
     "uvloop",
 )
 """The modules that the keeper of a hosted bot and its client import."""
