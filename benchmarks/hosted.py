@@ -1,11 +1,12 @@
-"""Measure hosted bots: what a match costs, and whether anything is lost while runners fail.
+"""Measure hosted bots: what a match costs, how soon bots start, and whether anything is lost while runners fail.
 
     python benchmarks/hosted.py overhead [OPTIONS]
+    python benchmarks/hosted.py starts [OPTIONS]
     python benchmarks/hosted.py hour [OPTIONS]
     python benchmarks/hosted.py [--small]
 
-The first two run hosting/overhead.py or hosting/hour.py with its options, which `--help` lists. Without one of these
-words, both run. Exit status 1 if one of them fails.
+The first three run a program of the folder `hosting` with its options, which `--help` lists. Without one of these
+words, all run. Exit status 1 if one of them fails.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PARTS = ("overhead", "hour")
+PARTS = ("overhead", "starts", "hour")
 """The names of the programs in the folder `hosting`, without the ending."""
 
 

@@ -118,7 +118,7 @@ class _ForkServer:
 
 
 def _receive_files(requests: socket.socket) -> list[int]:
-    """Return the descriptors of a request; none if the other end is closed."""
+    """Return the descriptors of a request; none if all other ends of the socket are closed."""
     with contextlib.suppress(OSError):
         return socket.recv_fds(requests, 1, MAX_FILES)[1]
     return []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -27,10 +26,10 @@ log = logging.getLogger("arena.runner")
 @asynccontextmanager
 async def forked_clients() -> AsyncIterator[StartKeeper]:
     """Yield a function that starts the keepers of hosted bots. Within the context, a server forks them, and they fork
-    the clients. It is started again if it ends. Elsewhere than on Linux, where a fork is not safe, each is started by
-    its command.
+    the clients. It is started again if it ends. Elsewhere than on Linux, where a fork is not safe, and on a kernel
+    without pidfds, each is started by its command.
     """
-    if sys.platform != "linux":
+    if not _can_fork():
         yield start_keeper
         return
     server = ForkServer(CLIENT_MODULES, allowed_environment(os.environ))
@@ -48,3 +47,10 @@ async def forked_clients() -> AsyncIterator[StartKeeper]:
         yield fork
     finally:
         await server.close()
+
+
+def _can_fork() -> bool:
+    with suppress(OSError, AttributeError):
+        os.close(os.pidfd_open(os.getpid()))
+        return True
+    return False
