@@ -102,7 +102,7 @@ async def test_a_forked_client_finds_what_one_started_by_a_command_finds(
     tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = []
-    async with forking(environment | {"MINE": "no"}, monkeypatch) as (fork, _):
+    async with forking(environment | {"MINE": "no", "OTHER": "no"}, monkeypatch) as (fork, _):
         for start in (fork, start_keeper):
             client = await run(start, tmp_path / "log", environment | {"MINE": "yes"}, "a word", "another")
             assert await client.end() == 3
