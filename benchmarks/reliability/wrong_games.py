@@ -61,7 +61,7 @@ class Wrong(TurnGame[Count, int]):
         return [1]
 
     def play(self, state, move):
-        if state.number == 2:
+        if state.number == 2 and os.path.exists({mark!r}):
             {fault}
         return Count(state.number + 1, 1 - state.seat)
 
@@ -71,18 +71,20 @@ class Wrong(TurnGame[Count, int]):
     def draw(self, state):
         return str(state.number)
 """
-"""The file of the wrong game."""
+"""The file of the wrong game. It is right until the file `mark` is there: the server tries it before it starts."""
 
 
 async def measure(kind: str, seconds: float, *, isolated: bool, timed: bool) -> list[str]:
     """Print how long the pair waits alone and beside the wrong game. Return what is broken."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "wrong.py"
-        file.write_text(RULES.replace("{fault}", FAULTS[kind]))
+        mark = Path(folder) / "mark"
+        file.write_text(RULES.replace("{fault}", FAULTS[kind]).replace("{mark!r}", repr(str(mark))))
         options = ("--game", str(file), *(("--isolate-games",) if isolated else ()))
         with Server(*options) as server:
             async with HonestPair(server.port) as pair:
                 alone = await pair.measure(seconds / 2)
+                mark.touch()
                 players = [RandomPlayer(Ledger(), server.port, number, "wrong") for number in range(PLAYERS)]
                 async with run_tasks(*(player.run() for player in players)):
                     beside = await pair.measure(seconds)
