@@ -46,6 +46,8 @@ MAX_STATUS_LINES = 20
 """Maximum number of lines of a log that `--status` shows."""
 NO_RUNNER_MESSAGE = "no runner is connected, so nothing is checked: ask the operator of the arena"
 """The advice about a version that waits for its check at an arena without runners."""
+STARTING_RUNNERS_MESSAGE = "the arena's runners are starting; if that takes minutes, ask the operator of the arena"
+"""The advice about a version that waits for its check at an arena whose own runners are not connected yet."""
 PAGE_HINT = "with arena-bot submit --page"
 """The end of the advice to give the address of the page, for a program with `--submit` or `--status`."""
 _STATE_WORDS = {
@@ -61,7 +63,7 @@ class Version(Struct, frozen=True, kw_only=True):
     """The fields of a version that are shown.
 
     `runners` is the number of runners that are connected, and `ahead` that of the checks before this version's. They
-    are None if the arena does not say.
+    are None if the arena does not say. `starting` is true if no runner is connected yet, but the arena starts some.
     """
 
     number: int
@@ -75,6 +77,7 @@ class Version(Struct, frozen=True, kw_only=True):
     report: str = ""
     runners: int | None = None
     ahead: int | None = None
+    starting: bool = False
 
     def describe(self, bot: str) -> str:
         """Return a line about the version of this bot, and the lines of its report."""
@@ -89,7 +92,7 @@ class Version(Struct, frozen=True, kw_only=True):
         if self.state != "waiting":
             return ""
         if self.runners == 0:
-            return f"; {NO_RUNNER_MESSAGE}"
+            return f"; {STARTING_RUNNERS_MESSAGE if self.starting else NO_RUNNER_MESSAGE}"
         return f"; {format_count(self.ahead, 'check is', 'checks are')} before it" if self.ahead else ""
 
 
