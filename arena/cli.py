@@ -75,7 +75,9 @@ def _options(
 
 _SERVE_OPTIONS = {name: option_of(name, SETTINGS[name]) for names in SETTING_GROUPS.values() for name in names}
 """The command-line options of `arena serve` and `arena config`, by the name of the setting."""
-ConfigFile = Annotated[Path | None, typer.Option(help="A TOML file with any of these settings [ARENA_CONFIG_FILE].")]
+ConfigFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A TOML file with any of these settings [ARENA_CONFIG_FILE].")
+]
 
 
 def _join_lists(words: Mapping[str, Any]) -> dict[str, Any]:

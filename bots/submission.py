@@ -46,6 +46,10 @@ MAX_STATUS_LINES = 20
 """Maximum number of lines of a log that `--status` shows."""
 NO_RUNNER_MESSAGE = "no runner is connected, so nothing is checked: ask the operator of the arena"
 """The advice about a version that waits for its check at an arena without runners."""
+STARTING_RUNNERS_MESSAGE = "the arena's runners are starting; if that takes minutes, ask the operator of the arena"
+"""The advice about a version that waits for its check at an arena whose own runners are not connected yet."""
+PAGE_HINT = "with arena-bot submit --page"
+"""The end of the advice to give the address of the page, for a program with `--submit` or `--status`."""
 _STATE_WORDS = {
     "waiting": "waits for its check",
     "checking": "is being checked",
@@ -59,7 +63,7 @@ class Version(Struct, frozen=True, kw_only=True):
     """The fields of a version that are shown.
 
     `runners` is the number of runners that are connected, and `ahead` that of the checks before this version's. They
-    are None if the arena does not say.
+    are None if the arena does not say. `starting` is true if no runner is connected yet, but the arena starts some.
     """
 
     number: int
@@ -73,6 +77,7 @@ class Version(Struct, frozen=True, kw_only=True):
     report: str = ""
     runners: int | None = None
     ahead: int | None = None
+    starting: bool = False
 
     def describe(self, bot: str) -> str:
         """Return a line about the version of this bot, and the lines of its report."""
@@ -87,7 +92,7 @@ class Version(Struct, frozen=True, kw_only=True):
         if self.state != "waiting":
             return ""
         if self.runners == 0:
-            return f"; {NO_RUNNER_MESSAGE}"
+            return f"; {STARTING_RUNNERS_MESSAGE if self.starting else NO_RUNNER_MESSAGE}"
         return f"; {format_count(self.ahead, 'check is', 'checks are')} before it" if self.ahead else ""
 
 
@@ -109,16 +114,19 @@ class BotSubmissions:
     """The versions of one bot at an arena, by its token.
 
     Without a token, the saved one is used. If there is none, a new one is made, and saved when the arena is about to
-    get it: a name that another owns leaves nothing behind.
+    get it: a name that another owns leaves nothing behind. `hint` says how the user gives the address of the `page`.
     """
 
-    def __init__(self, server: str, bot: str, token: str | None, page: str | None = None) -> None:
+    def __init__(
+        self, server: str, bot: str, token: str | None, page: str | None = None, hint: str = "with --page"
+    ) -> None:
         self._server = server
         self._bot = bot
         self._given = token
         self._token = token or find_token(server, bot, default_path())
         self._where = page
-        self._page = PageClient(server, page, token=self._token)
+        self._hint = hint
+        self._page = PageClient(server, page, hint, self._token)
 
     def fetch(self) -> Any:
         """Return what the page tells about the versions. Raise `Fault` if it does not."""
@@ -193,7 +201,7 @@ class BotSubmissions:
                 forget_token(self._server, self._bot, default_path())
             raise
         self._token = token
-        self._page = PageClient(self._server, self._where, token=token)
+        self._page = PageClient(self._server, self._where, self._hint, token)
         return self._limits()
 
     def _limits(self) -> ArenaLimits:
@@ -237,7 +245,11 @@ def submit_program(bot: Bot, settings: Settings) -> None:
     with os_errors_as(UsageFault, f"{file} can't be read"):
         content = Path(file).read_bytes()
     hand_in_and_follow(
-        BotSubmissions(settings.url, bot.name, settings.token), bot.name, Path(file).name, content, games
+        BotSubmissions(settings.url, bot.name, settings.token, hint=PAGE_HINT),
+        bot.name,
+        Path(file).name,
+        content,
+        games,
     )
 
 
@@ -245,7 +257,7 @@ def show_status(bot: Bot, settings: Settings) -> None:
     """Say how the check of the newest version went, which version plays, and what it wrote last, for `run` with
     `--status`.
     """
-    submissions = BotSubmissions(settings.url, bot.name, settings.token)
+    submissions = BotSubmissions(settings.url, bot.name, settings.token, hint=PAGE_HINT)
     versions = convert(submissions.fetch().get("versions"), list[Version])
     if not versions:
         raise Fault(f"{bot.name}: nothing was handed in yet: python FILE.py --submit does it")

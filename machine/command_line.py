@@ -8,7 +8,9 @@ from functools import partial
 from typing import NoReturn
 
 import typer
+from typer.main import get_command
 
+from machine.file_options import require_file_names
 from machine.main_program import run_program
 from machine.terminal import say
 from protocol.errors import UsageFault
@@ -30,8 +32,10 @@ def run_command(app: typer.Typer, words: Sequence[str] | None = None, program_na
 
     Raise `UsageFault` for wrong usage, and `SystemExit` if the command exits with a status other than 0.
     """
+    command = get_command(app)
+    require_file_names(command)
     try:
-        code = app(words, prog_name=program_name, standalone_mode=False)
+        code = command(words, prog_name=program_name, standalone_mode=False)
     except _ParseError as exc:
         raise _to_fault(exc) from exc
     if isinstance(code, int) and code:

@@ -69,7 +69,9 @@ def db_copy(
 def db_thin(
     *,
     words: dict[str, Any],
-    config: Annotated[Path | None, typer.Option(help="The server's TOML file, which may have these settings.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The server's TOML file, which may have these settings.")
+    ] = None,
     older: Annotated[
         str | None,
         typer.Option(

@@ -9,7 +9,7 @@ import typer
 
 from arena.commands.settings import data_folder, database_url
 
-Data = Annotated[Path | None, typer.Option(help="The data folder [ARENA_DATA; ./arena-data].")]
+Data = Annotated[Path | None, typer.Option(metavar="FOLDER", help="The data folder [ARENA_DATA; ./arena-data].")]
 Database = Annotated[str | None, typer.Option(metavar="URL", help="The database [ARENA_DB; DATA/arena.db].")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -20,7 +20,7 @@ from arena.ratings.standings import TableRow
 from arena.ratings.tournament_standings import ADJUSTED
 from arena.store.entrants import EnteredVersion, entered_versions, sources_of
 from arena.store.match_search import Search, search_matches
-from arena.store.registry import display_names
+from arena.store.registry import DELETED_PREFIX, display_names
 from arena.store.result_queries import record_of
 from arena.store.store import Reader
 from arena.store.tournaments import TournamentTable, tournament_table
@@ -83,6 +83,9 @@ def publish(where: str, tournament: str, to: Path, names: Path | None, *, replay
                     page = offline_page(read_record(body, match.match))
                     (folder / REPLAYS_FOLDER / f"{match.match}.html").write_bytes(page)
     say(f"{to}: {PAGE_FILE} and {TABLE_FILE} of {tournament}, {format_count(len(matches), 'match', 'matches')}")
+    deleted = [bot for bot in bots if bot.startswith(DELETED_PREFIX)]
+    if listed is not None and deleted:
+        say(f"{names} does not find {', '.join(deleted)}: a bot that was deleted since has its result under this name")
 
 
 def _find_bots(listed: NameList, displays: Mapping[str, str]) -> list[str]:

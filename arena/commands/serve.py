@@ -362,7 +362,8 @@ async def _serve_site(
     """Serve the pages within the context."""
     hosting = None
     if hosts_bots(settings):
-        hosting = HostingConfig(url=operator_url, token=token, limits=hosting_limits(settings).submission)
+        limits = hosting_limits(settings).submission
+        hosting = HostingConfig(url=operator_url, token=token, limits=limits, starts_runners=settings.runners > 0)
     admin = admin_config(settings, operator_url, token)
     async with serve_pages(settings, where, ports.page, port_of(ports.arena), admin, hosting) as page:
         if settings.demo:

@@ -68,6 +68,8 @@ class EventLog:
         self._address_lines = KeyedLimiter(ADDRESS_LINES_RATE)
         self._end_lines = KeyedLimiter(END_LINES_RATE)
         self._suppressed = SuppressedLineCounter(log)
+        self.client_level = logging.INFO
+        """The level of the lines about clients that connect, or that leave without trouble."""
         self._ended_counts: deque[tuple[int, int]] = deque(maxlen=HOUR_S // BUCKET_S + 1)
         """Pairs of a bucket (a period of `BUCKET_S` seconds, numbered) and the count of matches that ended in it."""
         self.begun_matches: Counter[str] = Counter()
@@ -83,7 +85,9 @@ class EventLog:
 
     def log_connected(self, bot: str, version: str, client: str, address: str) -> None:
         text = " ".join(filter(None, (bot, version, client and f"({client})", f"connected from {address}")))
-        self._log_client("came", address, text, bot=bot, version=version, client=client, address=address)
+        self._log_client(
+            "came", address, text, level=self.client_level, bot=bot, version=version, client=client, address=address
+        )
 
     def log_registered(self, bot: str, address: str) -> None:
         """Log that a name was registered or changed its owner."""
@@ -105,7 +109,8 @@ class EventLog:
             "why": trouble or describe_normal_close(close_info),
             "failed": trouble is not None,
         }
-        self._log_client("left", address, f"{bot} disconnected: {fields['why']}", **fields)
+        level = self.client_level if trouble is None else logging.INFO
+        self._log_client("left", address, f"{bot} disconnected: {fields['why']}", level=level, **fields)
 
     def log_refused(self, address: str, reason: str, bot: str | None = None, code: str | None = None) -> None:
         """Log that a client was refused. `code` is the error code, given if the client had already connected."""
@@ -202,12 +207,12 @@ class EventLog:
     def _add_failure(self, source: str, text: str) -> None:
         self.failures.append(Failure(at=utc_now(), who=escape_unprintable(source), text=escape_unprintable(text)))
 
-    def _log_client(self, event: str, address: str, text: str, /, **fields: Any) -> None:
+    def _log_client(self, event: str, address: str, text: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
         """Log a line about a client that connects, leaves or is refused, unless its address has too many such lines."""
         if self._address_lines.take(address, self._now()):
             self._suppressed.add(event)
         else:
-            log.info("%s", text, extra={"event": event, "fields": fields, "of_stranger": True})
+            log.log(level, "%s", text, extra={"event": event, "fields": fields, "of_stranger": True})
 
     def _write(self, level: int, event: str, text: str, /, **fields: Any) -> None:
         log.log(level, "%s", text, extra={"event": event, "fields": fields})

@@ -169,6 +169,8 @@ class Submitted(Struct, frozen=True, kw_only=True):
     state: str
     runners: int
     """The number of runners that are connected. Without one, the check waits."""
+    starting: bool = False
+    """True if there is none yet, but the server starts some."""
 
 
 class ChangeHosting(Request, frozen=True, tag="change_hosting"):

@@ -18,9 +18,9 @@ from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotProcess, Crash, keep_running
 from machine.cache import cache_folder
 from machine.event_loop import wait_within
-from machine.workers.cluster import watch_task
-from machine.workers.local import WorkerPool
+from machine.workers.cluster import ClusterPool, publish_event, watch_task
 from protocol import bot_launch
+from protocol.display import format_count
 from protocol.errors import ArenaFault, os_errors_as
 
 FIRST_RESTART_DELAY_S = 1.0
@@ -31,6 +31,8 @@ MAX_LOG_BYTES = 1024 * 1024
 """Maximum bytes of a runner's log. Then a new log begins, and the previous one is kept."""
 FOLDER_NAME, LOG_NAME = "cluster-runners", "runner.log"
 """The folder of runners in the cache folder of a worker, and the log in the folder of each."""
+STARTED_TOPIC = "bot-arena-runner-started"
+"""The topic about which a worker publishes the name of each runner that it starts."""
 
 log = logging.getLogger("arena.runner")
 
@@ -48,17 +50,39 @@ class ClusterRunner(NamedTuple):
     token: str
 
 
-async def keep_runners(pool: WorkerPool, runners: Sequence[ClusterRunner]) -> None:
-    """Keep runners on the workers of a cluster until this is cancelled. Raise `ArenaFault` if its scheduler is lost."""
-    await asyncio.gather(
-        *(keep_running(partial(_run_task, pool, one), FIRST_RESTART_DELAY_S, log, one.name) for one in runners)
-    )
+async def keep_runners(pool: ClusterPool, runners: Sequence[ClusterRunner]) -> None:
+    """Keep runners on the workers of a cluster until this is cancelled, and log on which. Raise `ArenaFault` if its
+    scheduler is lost.
+    """
+    places: dict[str, str] = {}
+
+    def on_started(started: tuple[str, str]) -> None:
+        name, worker = started
+        if all(name != one.name for one in runners):  # another arena's on the same cluster
+            return
+        if name in places:
+            log.warning("%s was lost with its worker %s", name, places[name])
+        places[name] = worker
+        log.info("%s runs on the worker %s", name, worker)
+
+    pool.follow(STARTED_TOPIC, on_started)
+    log.info("the cluster gets %s", format_count(len(runners), "runner", "runners"))
+    try:
+        await asyncio.gather(
+            *(
+                keep_running(partial(_run_task, pool, one, places), FIRST_RESTART_DELAY_S, log, one.name)
+                for one in runners
+            )
+        )
+    finally:
+        log.info("the runners on the cluster end")
 
 
-async def _run_task(pool: WorkerPool, runner: ClusterRunner) -> str:
+async def _run_task(pool: ClusterPool, runner: ClusterRunner, places: dict[str, str]) -> str:
     """Have a worker run a runner until it ends, and return how it ended."""
     task = asyncio.wrap_future(pool.start(partial(run_on_worker, runner)))
     await asyncio.wait((task,))
+    places.pop(runner.name, None)
     try:
         return task.result()
     except (asyncio.CancelledError, CancelledError):
@@ -73,6 +97,7 @@ def run_on_worker(runner: ClusterRunner) -> str:
     """Run a runner until it ends, or until the task of a Dask worker that calls this is cancelled or its worker stops.
     Return how it ended.
     """
+    publish_event(STARTED_TOPIC, runner.name)
     try:
         return asyncio.run(_run_process(runner, watch_task()))
     except ArenaFault as fault:

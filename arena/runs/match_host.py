@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,6 +45,7 @@ class TournamentHost:
         self._gate = BotGate(names, self._room)
         timeouts = scale_timeouts(HostTimeouts())
         self._host = MatchHost(self._gate, Journal(self._scratch), _connection_limits(len(names)), timeouts=timeouts)
+        self._host.events.client_level = logging.DEBUG  # bots come and leave with the job's matches
         self._bots = BotProcesses(job, folder, self._host, self._gate, self._room)
         self._url = ""
         self.matches_played = 0

@@ -343,7 +343,11 @@ def use_version(connection: Connection, bot: str, number: int) -> None:
     found = next((version for version in versions if version.number == number), None)
     if found is None or found not in passed:
         wrong = "does not exist" if found is None else "failed its check" if found.state == FAILED else "is not checked"
-        choices = list_choices([str(version.number) for version in passed]) if passed else "none has passed its check"
+        choices = (
+            "choose " + " or ".join(str(version.number) for version in passed)
+            if passed
+            else "none has passed its check"
+        )
         raise UsageFault(f"version {number} of {bot} {wrong}: {choices}")
     _activate(connection, _require_bot(connection, bot), found.id)
 

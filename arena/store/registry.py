@@ -24,6 +24,8 @@ from protocol.display_names import describe_invalid_bot_name, describe_taken_dis
 from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
+DELETED_PREFIX = "deleted-"
+"""The beginning of the names that the results of deleted bots get."""
 MAX_INCIDENTS = 20
 """The maximum number of incidents stored for a bot."""
 MAX_INCIDENT_CHARACTERS = 500
@@ -301,7 +303,8 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     """
     _check_is_not_playing(connection, name, "deleted")
     number = find_bot_id(connection, name)
-    names = itertools.chain([f"deleted-{number}"], (f"deleted-{number}-{at}" for at in itertools.count(2)))
+    first = f"{DELETED_PREFIX}{number}"
+    names = itertools.chain([first], (f"{first}-{at}" for at in itertools.count(2)))
     placeholder = next(one for one in names if find_bot_id(connection, one) in (None, number))
     values = {
         "name": placeholder,

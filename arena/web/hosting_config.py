@@ -16,6 +16,8 @@ class HostingConfig(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     token: str
     limits: SubmissionLimits = msgspec.field(default_factory=SubmissionLimits)
+    starts_runners: bool = False
+    """True if the server starts runners itself: if none is connected, they are about to be."""
 
     def __repr__(self) -> str:
         return f"HostingConfig(url={self.url!r})"

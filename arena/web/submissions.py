@@ -93,7 +93,8 @@ log = logging.getLogger("arena.web.submissions")
 class VersionAnswer(Struct, frozen=True, kw_only=True):
     """A version of a hosted bot. Its state is waiting, checking, passed or failed; `active` is the one that plays.
 
-    While it waits, `runners` is the number of connected runners, and `ahead` that of the checks before its own.
+    While it waits, `runners` is the number of connected runners, and `ahead` that of the checks before its own;
+    `starting` says that no runner is connected yet, but that the server starts some.
     It plays `games`, which are all that it declares or those that its owner chose. `file` is the name of its only file,
     or null if a zip was handed in. `published` says whether everybody may read its source. `matches` are the games of
     the check whose matches are kept.
@@ -113,6 +114,7 @@ class VersionAnswer(Struct, frozen=True, kw_only=True):
     matches: tuple[str, ...]
     runners: int | None = None
     ahead: int | None = None
+    starting: bool = False
 
 
 class VersionsAnswer(Struct, frozen=True, kw_only=True):
@@ -175,7 +177,8 @@ class Submissions:
                     await operator.ask(UploadPart(upload=upload, data=content[at : at + MAX_PART_BYTES]), object)
                 stored = await operator.ask(told, Submitted)
         log.info("%s was handed in from %s: version %d", bot.name, address, stored.number)
-        return _respond(stored, HTTPStatus.ACCEPTED)
+        starting = hosting.starts_runners and stored.runners == 0
+        return _respond(replace(stored, starting=starting), HTTPStatus.ACCEPTED)
 
     async def _list(self, request: Request) -> Response:
         hosting, bot = await self._authorize(request)
@@ -238,7 +241,12 @@ class Submissions:
             runners = await self._runners.get(hosting)
             for at, version in enumerate(versions):
                 if version.state == WAITING:
-                    answers[at] = replace(answers[at], runners=runners, ahead=_count_checks_before(queue, version.id))
+                    answers[at] = replace(
+                        answers[at],
+                        runners=runners,
+                        ahead=_count_checks_before(queue, version.id),
+                        starting=hosting.starts_runners and runners == 0,
+                    )
         paused = await run_in_threadpool(reader.read, is_paused, bot)
         return VersionsAnswer(paused=paused, versions=answers, limits=hosting.limits)
 

@@ -140,7 +140,7 @@ class PageClient:
         except (OSError, http.client.HTTPException, ValueError) as exc:
             reason = exc.reason if isinstance(exc, urllib.error.URLError) else exc
             why = reason.strerror if isinstance(reason, OSError) and reason.strerror else reason
-            raise PageError(
-                f"no page answers at {url.split('/api/')[0]}: {why or type(exc).__name__}; give the page's address "
-                f"{self._hint}"
-            ) from exc
+            where, advice = f"page answers at {url.split('/api/')[0]}", f"give the page's address {self._hint}"
+            if self._page is None:
+                where, advice = f"arena answers at {self._arena}", "is it running, and is this its address?"
+            raise PageError(f"no {where}: {why or type(exc).__name__}; {advice}") from exc

@@ -31,6 +31,10 @@ POLL_INTERVAL_S = 1.0
 """Seconds between two questions whether a match is over."""
 MATCH_TIMEOUT_S = 3600.0
 """Seconds for which `--wait` follows a match."""
+WAIT_NOTICE_S = 5.0
+"""Seconds after which `--wait` says what it waits for."""
+WAIT_NOTICE = "waiting for the result: a bot that is in another match ends that one first"
+"""The line that says what `--wait` waits for."""
 ALL_GAMES = "all"
 """The word for all games that a version declares."""
 
@@ -157,8 +161,13 @@ def _play(client: PageClient, bot: str, opponent: str, game: str | None, *, wait
 
 
 def _follow(client: PageClient, match: str) -> _Result:
-    until = time.monotonic() + MATCH_TIMEOUT_S
-    while time.monotonic() < until:
+    """Return the result of a match, once it is over. After `WAIT_NOTICE_S`, say once what this waits for."""
+    began = time.monotonic()
+    is_told = False
+    while (waited_s := time.monotonic() - began) < MATCH_TIMEOUT_S:
+        if waited_s >= WAIT_NOTICE_S and not is_told:
+            say(WAIT_NOTICE, flush=True)
+            is_told = True
         try:
             return msgspec.convert(client.fetch("matches", match, "result"), _Result)
         except msgspec.ValidationError as exc:

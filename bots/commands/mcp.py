@@ -21,7 +21,8 @@ def mcp(
     url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,
     name: Annotated[str | None, typer.Option(help="The name to play under [ARENA_BOT].")] = None,
     token_file: Annotated[
-        Path | None, typer.Option(help="A file with the token in a line; else ARENA_TOKEN, a saved or new token.")
+        Path | None,
+        typer.Option(metavar="FILE", help="A file with the token in a line; else ARENA_TOKEN, a saved or new token."),
     ] = None,
     slow: Annotated[bool, typer.Option("--slow", help="Seek unrated matches on the slow clock.")] = False,
     page: Annotated[str | None, typer.Option(help="The URL of the arena's web pages [as the arena says].")] = None,

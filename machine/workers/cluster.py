@@ -52,7 +52,9 @@ class _ClusterTask:
         return self._call
 
 
-class _ClusterPool(WorkerPool):
+class ClusterPool(WorkerPool):
+    """The workers of a Dask cluster."""
+
     def __init__(self, address: str, size: int, client: Any, timeouts: ClusterTimeouts) -> None:
         self.size = size
         self._timeouts = timeouts
@@ -65,6 +67,10 @@ class _ClusterPool(WorkerPool):
         if self._client.status == "running":
             with suppress(OSError):
                 self._client.run(work, on_error="ignore")
+
+    def follow(self, topic: str, on_event: Callable[[Any], None]) -> None:
+        """Call `on_event`, in another thread, with all that tasks publish about a topic from now on."""
+        self._client.subscribe_topic(topic, lambda event: on_event(event[1]))
 
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         return self._send(pickle.dumps(_ClusterTask(work, task)))
@@ -116,7 +122,7 @@ class _ClusterPool(WorkerPool):
 
 
 @contextmanager
-def cluster_pool(address: str, timeouts: ClusterTimeouts | None = None) -> Iterator[WorkerPool]:
+def cluster_pool(address: str, timeouts: ClusterTimeouts | None = None) -> Iterator[ClusterPool]:
     """Yield a pool of the workers of the Dask scheduler at `address`, such as `tcp://host:8786`.
 
     The size of the pool is the number of threads of all workers at the start. The scheduler reassigns the tasks of a
@@ -131,7 +137,7 @@ def cluster_pool(address: str, timeouts: ClusterTimeouts | None = None) -> Itera
         warnings.simplefilter("ignore")  # different versions on the workers are reported better by the work itself
         client = connect(address, timeout=timeouts.answer_timeout_s, set_as_default=False)
     with closing(client):
-        yield _ClusterPool(address, size, client, timeouts)
+        yield ClusterPool(address, size, client, timeouts)
 
 
 def watch_task() -> Callable[[], bool]:
@@ -148,6 +154,14 @@ def watch_task() -> Callable[[], bool]:
         return task is not None and task.state in _RUNNING_STATES and worker.status.name in _OPEN_STATUSES
 
     return is_wanted
+
+
+def publish_event(topic: str, text: str) -> None:
+    """Publish a text, with the address of this worker, about a topic. A task of a worker calls this."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    worker.log_event(topic, (text, worker.address))
 
 
 def _client_class() -> Any:

@@ -137,7 +137,7 @@ def test_an_owner_goes_back_to_a_version_that_passed_and_to_no_other(
     store.write(use_version, "ann", 2)
     assert active(store) == 2
     for number, why in ((3, "failed its check"), (4, "is not checked"), (5, "does not exist")):
-        with pytest.raises(UsageFault, match=f"version {number} of ann {why}: one of 2, 1"):
+        with pytest.raises(UsageFault, match=f"version {number} of ann {why}: choose 2 or 1"):
             store.write(use_version, "ann", number)
     check(store, waiting)
     assert active(store) == 4

@@ -48,8 +48,9 @@ def has_ended(pid: int) -> Callable[[], bool]:
 
 
 def test_a_runner_moves_to_another_worker_with_its_task_and_ends_with_its_pool(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "arena.runner")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     folder = tmp_path / "bot-arena" / cluster.FOLDER_NAME / "arena-1"
     folder.mkdir(parents=True)
@@ -74,6 +75,9 @@ def test_a_runner_moves_to_another_worker_with_its_task_and_ends_with_its_pool(
         with cluster_pool(local.scheduler_address) as pool:
             has_second_ended = asyncio.run(move_and_end(local, pool))
         assert has_second_ended()
+    lines = [record.getMessage().partition(" tcp:")[0] for record in caplog.records if record.name == "arena.runner"]
+    runs, lost = "arena-1 runs on the worker", "arena-1 was lost with its worker"
+    assert lines == ["the cluster gets 1 runner", runs, lost, runs, "the runners on the cluster end"]
     assert (folder / cluster.LOG_NAME).read_text().splitlines() == 2 * ["s3cret-token ws://arena:8765"]
 
 
@@ -84,6 +88,9 @@ async def test_a_runner_that_cannot_be_kept_says_why_in_one_line_and_is_started_
     monkeypatch.setattr(cluster, "FIRST_RESTART_DELAY_S", 0.001)
 
     class Pool:
+        def follow(self, topic: str, on_event: Callable[[Any], None]) -> None:
+            pass
+
         def start(self, work: Callable[[], str]) -> Future[str]:
             if not ends:
                 raise ArenaFault("lost the Dask scheduler at tcp://x:1: is it running?")

@@ -11,7 +11,7 @@ import pytest
 from msgspec import json
 
 from arena.store.entrants import find_entrants, freeze_entrants
-from arena.store.registry import set_display
+from arena.store.registry import anonymize_bot, set_display
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from commands import call
@@ -72,11 +72,16 @@ def test_the_table_is_joined_with_the_file_of_names(tmp_path: Path, tournament: 
     )
     with closing(Store.open(tmp_path / "arena.db")) as store:
         store.write(set_display, "ann", "Änne Ó")
+        deleted = store.write(anonymize_bot, "cid")
     words = ["--to", str(tmp_path / "result"), "--names", str(names), "--data", str(tmp_path)]
-    assert call("arena", "publish", tournament, *words).code == 0
+    done = call("arena", "publish", tournament, *words)
+    assert done.code == 0
+    assert done.out.splitlines()[1:] == [
+        f"{names} does not find {deleted}: a bot that was deleted since has its result under this name"
+    ]
     with (tmp_path / "result" / "results.csv").open(newline="") as file:
         rows = {row["name"]: row for row in csv.DictReader(file, delimiter=";")}
-    assert list(rows) == ["BOB", "zoe", "bob", "änne ó", "cid"], "one who was registered with --ascii-names is found"
+    assert list(rows) == ["BOB", "zoe", "bob", "änne ó", deleted], "one who was registered with --ascii-names is found"
     assert rows["bob"]["place"] == rows["BOB"]["place"], "two people may have one bot"
     assert [rows["BOB"][column] for column in ("display", "group", "version", "late")] == ["Bób", "1", "1", "late"]
     assert rows["BOB"]["'=mail"] == "'=bob@example.org", "a spreadsheet computes nothing"

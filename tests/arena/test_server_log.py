@@ -21,6 +21,7 @@ from websockets.typing import Subprotocol
 
 from arena.host import event_log
 from arena.host.event_log import EventLog
+from arena.network.connection import CloseInfo
 from arena.store.database import StoreUnavailable
 from commands import call
 from machine import log_output
@@ -102,6 +103,16 @@ async def test_a_flood_of_refusals_is_written_in_part_and_then_counted(written: 
     [left_out] = of(written, "left_out")
     assert left_out.fields == {"refused": 1000 - event_log.ADDRESS_LINES_RATE.burst}
     assert len(told.failures) == event_log.MAX_FAILURES
+
+
+async def test_of_bots_that_come_and_go_as_planned_a_line_may_be_left_out_but_not_of_trouble(written: Any) -> None:
+    told = EventLog(partial(asyncio.sleep, 0), lambda: 0.0)
+    told.client_level = logging.DEBUG
+    told.log_connected("ann", "", "", "10.0.0.1")
+    told.log_disconnected("ann", "10.0.0.1", CloseInfo(1001, "the arena stops", by_arena=True), "", 0)
+    told.log_disconnected("ben", "10.0.0.1", CloseInfo(None, "", by_arena=False), "", 1)
+    await told.close()
+    assert [line.levelname for event in ("came", "left") for line in of(written, event)] == ["DEBUG", "DEBUG", "INFO"]
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,15 @@ def test_a_page_on_another_host_is_not_gone_to_because_an_arena_names_it(answeri
         PageClient(f"ws://{arena}").fetch("matches")
 
 
+def test_without_an_arena_its_address_is_told_and_not_that_of_a_page_is_asked_for() -> None:
+    with pytest.raises(PageError, match=r"^no arena answers at ws://127\.0\.0\.1:1: Connection refused; is it running"):
+        PageClient("ws://127.0.0.1:1").fetch("matches")
+    with pytest.raises(
+        PageError, match=r"^no page answers at http://127\.0\.0\.1:1: .*; give the page's address as X$"
+    ):
+        PageClient("ws://arena", "http://127.0.0.1:1", "as X").fetch("matches")
+
+
 def test_what_is_no_page_of_an_arena_is_told_in_one_line(answering: Any) -> None:
     other = f"http://{answering(lambda host, path: (200, {}, b'<html>'))}"
     with pytest.raises(PageError, match=r"/api/v1/matches is no page of an arena: it answers HTTP 200 without JSON$"):

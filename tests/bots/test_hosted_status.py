@@ -45,6 +45,17 @@ def test_the_newest_check_the_version_that_plays_and_the_end_of_the_last_log_are
     assert capsys.readouterr().out.splitlines()[2:] == ["mine: no version plays"]
 
 
+def test_a_program_that_takes_no_page_is_not_told_to_give_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(PageClient, "_get", lambda *_: (200, b"", {}))
+    with pytest.raises(SystemExit):
+        run(Mine("mine"), args=["--status", "--token", "t" * 20])
+    assert "names no page: give the page's address, as in a browser, with arena-bot submit --page" in (
+        capsys.readouterr().err
+    )
+
+
 def test_before_anything_was_handed_in_it_says_how_to(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bots import submission
 from bots.agents import page
 from bots.agents.page import PageError
-from bots.submission import BUSY_TIMEOUT_S, BotSubmissions
+from bots.submission import BUSY_TIMEOUT_S, STARTING_RUNNERS_MESSAGE, BotSubmissions, Version
 from machine.bounded_fetch import HttpAnswer
 
 BUSY = HttpAnswer(503, b'{"error": {"message": "too many programs"}}', {"retry-after": "5"}, "")
@@ -62,3 +62,17 @@ def test_an_answer_that_names_no_time_to_try_again_is_told_at_once(monkeypatch: 
     with pytest.raises(PageError, match=r"^the arena stops$"):
         arena.hand_in()
     assert arena.now == 0
+
+
+@pytest.mark.parametrize(
+    ("told", "delay"),
+    [
+        ({"runners": 0}, "; no runner is connected, so nothing is checked: ask the operator of the arena"),
+        ({"runners": 0, "starting": True}, f"; {STARTING_RUNNERS_MESSAGE}"),
+        ({"runners": 1, "ahead": 2}, "; 2 checks are before it"),
+        ({"runners": 1, "ahead": 0}, ""),
+    ],
+)
+def test_a_version_says_why_its_check_has_not_begun(told: dict[str, Any], delay: str) -> None:
+    assert Version(number=1, state="waiting", **told).delay == delay
+    assert Version(number=1, state="checking", **told).delay == ""

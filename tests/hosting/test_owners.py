@@ -139,7 +139,7 @@ async def test_an_owner_pauses_a_bot_goes_back_to_a_version_and_chooses_its_game
         await runner.end_bot("mine")
         assert (await runner.next(RunBot)).games == ("nim", "tictactoe")
         for words, why in (
-            (["--use", "3", "--pause"], "version 3 of mine does not exist: one of 2, 1"),
+            (["--use", "3", "--pause"], "version 3 of mine does not exist: choose 2 or 1"),
             (["--games", "nim,go"], "version 1 of mine was not checked for 'go': one of nim, tictactoe"),
             (["--pause", "--resume"], "--pause and --resume exclude each other"),
             (["--play", "random"], "game is '': one of nim, tictactoe"),

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
 
 from commands import REPOSITORY
+from machine.command_line import run_command
+from protocol.errors import UsageFault
 from timeouts import WITHIN
 
 FREED = """
@@ -34,3 +41,32 @@ def test_an_interrupt_ends_a_program_that_was_freeing_an_object() -> None:
     command = [sys.executable, "-c", FREED]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=WITHIN)
     assert (done.returncode, done.stdout, done.stderr) == (130, "freed\n", "")
+
+
+def test_an_option_takes_no_other_option_for_the_name_of_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+    app = typer.Typer()
+    inner = typer.Typer()
+    app.add_typer(inner, name="inner")
+
+    @inner.command()
+    def first(
+        to: Annotated[Path | None, typer.Option("--json", metavar="FILE")] = None,
+        more: Annotated[list[str] | None, typer.Option(metavar="URL|FOLDER")] = None,
+        text: Annotated[str, typer.Option()] = "",
+        fast: bool = False,
+    ) -> None:
+        print(to, more, text)
+
+    @inner.command()
+    def second() -> None:
+        pass
+
+    for words, why in (
+        (["--json", "--fast"], "--json needs a FILE, but the next word is --fast"),
+        (["--more", "a", "--more", "--fast"], "--more needs a URL|FOLDER, but the next word is --fast"),
+    ):
+        with pytest.raises(UsageFault) as refused:
+            run_command(app, ["inner", "first", *words])
+        assert str(refused.value) == why
+    run_command(app, ["inner", "first", "--json", "-", "--more", "./--x", "--text", "--fast"])
+    assert capsys.readouterr().out == "- ['./--x'] --fast\n"
