@@ -202,7 +202,7 @@ def test_without_a_server_it_is_said_where_the_runners_are_to_be(tmp_path: Path)
 def test_a_plan_says_who_plays(tmp_path: Path, words: list[str], on_runners: bool | None) -> None:
     register(tmp_path)
     added = call(
-        "arena", "plan", "add", "Cup", "--game", "nim", "--closes", "2026-12-24", *words, "--data", str(tmp_path)
+        "arena", "plan", "add", "Cup", "--game", "nim", "--closes", "2100-12-24", *words, "--data", str(tmp_path)
     )
     assert added.code == 0, added.err
     (listed,) = json.loads(call("arena", "plan", "list", "--json", "--data", str(tmp_path)).out)
