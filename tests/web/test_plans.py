@@ -75,6 +75,17 @@ async def test_over_the_api_a_plan_is_added_changed_in_part_listed_and_removed(s
     ]
 
 
+async def test_a_plan_whose_start_is_past_while_it_waits_is_changed_but_for_a_new_start_in_the_past(
+    server: AdminServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = json.loads((await ask(server, "POST", **CUP)).text)["plan"]["id"]
+    monkeypatch.setattr("arena.operations.plans.utc_now", lambda: "2100-01-01T18:20:00.000Z")
+    assert (await ask(server, "POST", f"/{number}", title="Final")).status == 200
+    status, told = error(await ask(server, "POST", f"/{number}", closes="2100-01-01T18:10Z"))
+    assert (status, told[:45]) == (400, "it starts at 2100-01-01T18:10:00.000Z, and no")
+    await ask(server, "DELETE", f"/{number}")
+
+
 async def test_what_is_wrong_is_one_line(server: AdminServer) -> None:
     for query, said in (
         ({"closes": "soon"}, "closes is 'soon': it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z"),
