@@ -52,6 +52,7 @@ def plan_add(
     """
     from arena.commands.brought_games import find_game
     from arena.commands.plans import PlanOptions, add
+    from arena.commands.settings import data_folder
     from arena.store.planned import PlannedTerms
 
     if game is None:
@@ -78,7 +79,7 @@ def plan_add(
             on_runners=on_runners,
         ),
     )
-    add(options, where)
+    add(options, where, data_folder(data))
 
 
 @app.command("list")
@@ -96,7 +97,10 @@ def plan_show(
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Show who has handed in for a planned tournament, what failed its check, and what is late."""
+    """Show a planned tournament, and what was handed in for it.
+
+    The table says which version of each bot enters, what failed its check, and what is late.
+    """
     from arena.commands.plans import show_one
 
     show_one(number, database_of(db, data), to_json=to_json)

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
+from textwrap import fill
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from arena.commands.output import format_minute, format_table, print_document, terminal_columns
 from arena.commands.tournament_options import read_sets
-from arena.operations.plans import checked_draft
+from arena.operations.plans import check_start, checked_draft
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.store import planned
 from arena.store.actions import log_action
+from arena.store.data_folder import is_held
 from arena.store.plan_entrants import report_plan
-from arena.store.planned import PlanDraft, PlannedTerms, read_deadline, read_start
+from arena.store.planned import (
+    PLAYING,
+    WAITING,
+    PlanDraft,
+    PlannedTerms,
+    PlannedTournament,
+    describe_terms,
+    read_deadline,
+    read_start,
+)
 from arena.store.store import Reader, Store
 from machine.terminal import say
 from protocol.errors import UsageFault
+
+MIN_START_COLUMNS = 100
+"""Minimum width of the terminal, in columns, at which the table of plans has their starts, and which are nightly."""
 
 
 class PlanOptions(Struct, frozen=True, kw_only=True):
@@ -35,8 +50,8 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     terms: PlannedTerms
 
 
-def add(options: PlanOptions, where: str) -> None:
-    """Plan a tournament. Raise `Fault` if an option is wrong."""
+def add(options: PlanOptions, where: str, data: Path) -> None:
+    """Plan a tournament in a database; `data` is the data folder. Raise `Fault` if an option is wrong."""
     config, settings = read_sets(options.terms.game, options.sets, options.preset)
     if settings:
         raise UsageFault(f"--set {next(iter(settings))}: write it with the opponent, like alphabeta:depth=4")
@@ -46,12 +61,14 @@ def add(options: PlanOptions, where: str) -> None:
     draft = checked_draft(
         PlanDraft(title=options.title, terms=terms, closes=closes, starts=starts, nightly=options.nightly)
     )
+    check_start(starts)
     with closing(Store.open(where, create=False, checkpoint=False)) as store:
         number = store.write(planned.add_plan, draft)
         store.write(log_action, COMMAND_LINE_ORIGIN, "add_plan", [draft.title])
     again = ", and each night again" if draft.nightly else ""
     say(f"plan {number}: {draft.title} begins at {starts}{again}; entries close at {closes}")
-    say("a server that hosts bots plays it: arena serve --runners N, or --hosting")
+    if not is_held(data):
+        say("a server that hosts bots plays it: arena serve --runners N, or --hosting")
 
 
 def show(where: str, *, to_json: bool) -> None:
@@ -78,10 +95,16 @@ def show(where: str, *, to_json: bool) -> None:
         for plan in plans
     ]
     headers = ("plan", "title", "game", "closes", "starts", "", "state", "tournament")
-    say(format_table(headers, rows, wrapped_column=1, left_columns=(2, 3, 4, 5, 6, 7), width=terminal_columns()))
+    width = terminal_columns()
+    used = [at for at, header in enumerate(headers) if header not in ("starts", "") or width >= MIN_START_COLUMNS]
+    cut = [[row[at] for at in used] for row in rows]
+    left = range(2, len(used))
+    say(format_table([headers[at] for at in used], cut, wrapped_column=1, left_columns=left, width=width))
     for plan in plans:
+        if plan.state in (WAITING, PLAYING):
+            _say_wrapped(f"plan {plan.id}: {_describe(plan)}")
         for line in plan.note.splitlines():
-            say(f"plan {plan.id}: {line}")
+            _say_wrapped(f"plan {plan.id}: {line}")
 
 
 def show_one(number: int, where: str, *, to_json: bool) -> None:
@@ -92,23 +115,25 @@ def show_one(number: int, where: str, *, to_json: bool) -> None:
         print_document(report)
         return
     plan = report.plan
-    say(f"plan {number}: {plan.title}, {plan.terms.game}, {plan.state}; entries close at {plan.closes}")
+    close = "close" if plan.state == WAITING else "closed"
+    _say_wrapped(f"plan {number}: {plan.title}, {plan.terms.game}, {plan.state}; entries {close} at {plan.closes}")
+    _say_wrapped(_describe(plan))
     rows = [
         (
             one.bot,
             "" if one.enters is None else f"v{one.enters} late" if one.enters_late else f"v{one.enters}",
-            one.number,
+            f"v{one.number}",
             f"{format_minute(one.submitted)}{' late' if one.late else ''}",
             one.why or one.state,
         )
         for one in report.bots
     ]
-    headers = ("bot", "enters", "newest", "handed in", "its check")
-    say(format_table(headers, rows, wrapped_column=4, left_columns=(0, 1, 3, 4), width=terminal_columns()))
+    headers = ("bot", "enters", "newest", "handed in", "check of the newest")
+    say(format_table(headers, rows, wrapped_column=4, left_columns=range(5), width=terminal_columns()))
     for note in report.notes:
-        say(note)
+        _say_wrapped(note)
     if report.absent:
-        say(f"nothing handed in: {', '.join(report.absent)}")
+        _say_wrapped(f"nothing handed in: {', '.join(report.absent)}")
 
 
 def remove(number: int, where: str) -> None:
@@ -117,3 +142,14 @@ def remove(number: int, where: str) -> None:
         gone = store.write(planned.remove_plan, number)
         store.write(log_action, COMMAND_LINE_ORIGIN, "remove_plan", [gone.title])
     say(f"plan {number}, {gone.title}, is removed")
+
+
+def _describe(plan: PlannedTournament) -> str:
+    """Return when a tournament starts, and its terms, in one line."""
+    starts = "started" if plan.tournament else "starts" if plan.state == WAITING else "was to start"
+    nightly = ", nightly" if plan.nightly else ""
+    return f"{starts} {format_minute(plan.starts)}{nightly}; {describe_terms(plan.terms)}"
+
+
+def _say_wrapped(text: str) -> None:
+    say(fill(text, terminal_columns(), subsequent_indent="  ", break_on_hyphens=False))

@@ -159,7 +159,9 @@ def _runners(runners: Sequence[RunnerStatus], now: datetime, width: int) -> list
 def _describe_work(runner: RunnerStatus) -> Iterator[str]:
     yield from runner.bots
     yield from (f"checks {bot}" for bot in runner.checks)
-    yield from (f"plays {match}" for match in runner.matches)
+    for match in runner.matches:
+        tournament = runner.tournaments.get(match)
+        yield f"plays {match}" if tournament is None else f"plays {match} of {tournament}"
 
 
 def _failed_checks(failed: Sequence[FailedVersion], now: datetime, width: int) -> list[str]:

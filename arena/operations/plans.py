@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -13,8 +13,17 @@ from arena.operator.requests import OperationHandler, SendEvent
 from arena.processes.bot_commands import check_names
 from arena.runs.contestants import parse_contestants
 from arena.runs.schedule_limits import MAX_ROUNDS, MAX_SERVER_MATCHES, TOURNAMENT_FORMATS, check_size
-from arena.store.planned import MAX_TITLE_CHARS, PlanDraft, PlannedTerms, add_plan, change_plan, remove_plan
+from arena.store.planned import (
+    MAX_TITLE_CHARS,
+    PlanDraft,
+    PlannedTerms,
+    add_plan,
+    change_plan,
+    find_plan,
+    remove_plan,
+)
 from machine.arguments import read_clock
+from machine.timestamps import utc_now
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 from protocol.games import load_game
@@ -24,6 +33,8 @@ if TYPE_CHECKING:
 
 MAX_JOBS = 64
 """Maximum number of matches that a planned tournament plays at a time."""
+MAX_START_AGE = timedelta(minutes=1)
+"""Maximum age of the start of a new plan: a time to the minute may mean now."""
 
 
 def handlers(arena: Arena) -> Iterator[OperationHandler]:
@@ -31,10 +42,14 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
 
     async def add(request: AddPlan, tell: SendEvent) -> PlanNumber:
         draft = checked_draft(request.draft)
+        check_start(draft.starts)
         return PlanNumber(plan=await arena.store.write(add_plan, draft), title=draft.title)
 
     async def change(request: ChangePlan, tell: SendEvent) -> PlanNumber:
         draft = checked_draft(request.draft)
+        before = await arena.store.read(find_plan, request.plan)
+        if draft.starts != before.starts:  # that of the plan may be past, while it waits for checks
+            check_start(draft.starts)
         await arena.store.write(change_plan, request.plan, draft)
         return PlanNumber(plan=request.plan, title=draft.title)
 
@@ -58,6 +73,13 @@ def checked_draft(draft: PlanDraft) -> PlanDraft:
         )
     check_terms(draft.terms)
     return replace(draft, title=title)
+
+
+def check_start(starts: str) -> None:
+    """Raise `UsageFault` if a time to start is past."""
+    now = utc_now()
+    if datetime.fromisoformat(starts) < datetime.fromisoformat(now) - MAX_START_AGE:
+        raise UsageFault(f"it starts at {starts}, and now it is {now}: it starts now or later")
 
 
 def check_terms(terms: PlannedTerms) -> None:

@@ -73,8 +73,8 @@ class RunnerStatus(Struct, frozen=True, kw_only=True):
     """A connected runner: its machine, since when it is connected, and the hosted bots that it runs, by folded name.
 
     `checks` are the bots of which it checks a version. `matches` are those of tournaments that it plays, which take
-    `match_slots`. `load` is the number of processes that use a processor of its machine or wait for one, a processor,
-    over the last minute; None if the runner does not say.
+    `match_slots`; `tournaments` has the tournament of each. `load` is the number of processes that use a processor of
+    its machine or wait for one, a processor, over the last minute; None if the runner does not say.
     """
 
     runner: int
@@ -84,6 +84,7 @@ class RunnerStatus(Struct, frozen=True, kw_only=True):
     bots: list[str]
     checks: list[str] = []
     matches: list[str] = []
+    tournaments: dict[str, str] = {}
     match_slots: int = 0
     load: float | None = None
 

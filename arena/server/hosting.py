@@ -108,7 +108,8 @@ class Hosting:
                     slots=state.slots,
                     bots=sorted(one.key for one in found.hosted if self._fleet.runner_of(one.key) == runner),
                     checks=sorted(set(state.checks.values())),
-                    matches=self._fleet.matches_on(runner),
+                    matches=(matches := self._fleet.matches_on(runner)),
+                    tournaments={match: self.matches.order_of(match).tournament for match in matches},
                     match_slots=self._fleet.match_slots_on(runner),
                     load=state.load,
                 )

@@ -111,7 +111,7 @@ def _choose(rows: Sequence[Any], game: str, until: str, *, late: bool) -> tuple[
     if game not in games_of(row.manifest, row.chosen_games):
         return ""
     if not before and not late:
-        return f"{version}, was handed in at {row.since}, after the deadline: it does not enter without --late"
+        return f"{version}, was handed in at {row.since}, after the deadline: it enters only if late bots may"
     entrant = HostedEntrant(bot=row.name, number=row.number, digest=row.digest, since=row.since, late=not before)
     newest = rows[-1]
     if before and newest is not row:

@@ -15,6 +15,7 @@ from arena.store.entrants import HostedEntrant, freeze_entrants
 from arena.store.match_search import parse_time_bound
 from arena.store.rows import read_row
 from arena.store.tournament_state import finish_tournament, open_tournament
+from protocol.display import format_count
 from protocol.errors import UsageFault
 
 WAITING, PLAYING, OVER, FAILED = "waiting", "playing", "over", "failed"
@@ -185,6 +186,22 @@ def read_started(connection: Connection, tournament: str) -> StartedTournament:
     """Return a stored tournament."""
     query = "SELECT seed, arguments FROM tournaments WHERE id = :id"
     return read_row(StartedTournament, execute(connection, query, {"id": tournament}).one())
+
+
+def describe_terms(terms: PlannedTerms) -> str:
+    """Return how a planned tournament is played, who enters besides the hosted bots, and where, in one line."""
+    form = [terms.format, format_count(terms.rounds, "round", "rounds"), *["paired"] * terms.paired, terms.clock]
+    said = [", ".join(form)]
+    if terms.bots:
+        said.append(f"only {', '.join(terms.bots)}")
+    if terms.opponents:
+        said.append(f"with {', '.join(terms.opponents)}")
+    if terms.online:
+        said.append("only bots that are online when entries close")
+    if terms.late:
+        said.append("late bots too")
+    where = {None: "on runners, if there are any", True: "on runners", False: "on the server's machine"}
+    return "; ".join([*said, where[terms.on_runners]])
 
 
 def read_deadline(text: str, name: str) -> str:

@@ -79,7 +79,10 @@ def read_plan_fields(fields: Fields) -> PlanDraft:
 
 
 def plan_fields_of(draft: PlanDraft) -> dict[str, list[str]]:
-    """Return the fields that say what is planned, as `read_plan_fields` reads them."""
+    """Return the fields that say what is planned, as `read_plan_fields` reads them.
+
+    A start at the deadline is left out, so it follows when the deadline is changed.
+    """
     terms = draft.terms
     config = dict(terms.config)
     preset = config.pop("preset", None)
@@ -89,7 +92,7 @@ def plan_fields_of(draft: PlanDraft) -> dict[str, list[str]]:
         "preset": [] if preset is None else [str(preset)],
         "set": [f"{key}={msgspec.json.encode(value).decode()}" for key, value in config.items()],
         "closes": [_shorten(draft.closes)],
-        "starts": [_shorten(draft.starts)],
+        "starts": [] if draft.starts == draft.closes else [_shorten(draft.starts)],
         "nightly": [_say(truth=draft.nightly)],
         "format": [terms.format],
         "rounds": [str(terms.rounds)],
@@ -151,7 +154,7 @@ def _read_config(game: str, preset: str, words: Sequence[str]) -> dict[str, Any]
 
 
 def _shorten(time: str) -> str:
-    return f"{time[:16]}Z" if time[16:] == ":00.000Z" else time
+    return f"{time.removesuffix('Z').removesuffix('.000').removesuffix(':00')}Z"
 
 
 def _say(*, truth: bool) -> str:

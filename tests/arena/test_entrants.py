@@ -150,7 +150,7 @@ def test_a_bot_whose_first_version_came_late_enters_only_if_asked_for_and_is_mar
     course.has_passed(6, "zoe", "z2")
     assert course.versions(2) == ["Ann v1"]
     (note,) = course.entrants(2).notes
-    assert note == f"zoe, version 1, was handed in at {at(5)}, after the deadline: it does not enter without --late"
+    assert note == f"zoe, version 1, was handed in at {at(5)}, after the deadline: it enters only if late bots may"
     assert course.versions(2, late=True) == ["Ann v1", "zoe v1 late"]
 
 

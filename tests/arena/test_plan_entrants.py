@@ -62,7 +62,7 @@ def test_before_it_begins_all_that_play_the_game_are_told_with_the_version_that_
         ("cleo", 1, "passed", "", True, None, False),
     ]
     assert told.notes == [
-        f"cleo, version 1, was handed in at {AFTER}, after the deadline: it does not enter without --late"
+        f"cleo, version 1, was handed in at {AFTER}, after the deadline: it enters only if late bots may"
     ]
     assert told.absent == ["eve"]
     assert facts(report(store, late=True).bots[2]) == ("cleo", 1, "passed", "", True, 1, True)

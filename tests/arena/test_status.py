@@ -103,7 +103,16 @@ def test_it_says_what_the_runners_of_hosted_bots_do_and_which_checks_failed() ->
     since = "2026-11-23T11:57:00Z"
     runners = [
         RunnerStatus(runner=1, host="rack-3", since=since, slots=2, bots=["ann", "bob"], checks=["cid"], load=0.75),
-        RunnerStatus(runner=4, host="", since=since, slots=8, bots=[], matches=["t1-00003"], match_slots=2),
+        RunnerStatus(
+            runner=4,
+            host="",
+            since=since,
+            slots=8,
+            bots=[],
+            matches=["t1-00003"],
+            match_slots=2,
+            tournaments={"t1-00003": "t7"},
+        ),
     ]
     report = "build: ok, cc mine.c\nnim: ok, won\ngrundy: failed after 3 plies: its \x1b[2J clock ran out\n  more"
     failed = [FailedVersion(bot="cid", number=12, submitted=since, report=report)]
@@ -114,7 +123,7 @@ def test_it_says_what_the_runners_of_hosted_bots_do_and_which_checks_failed() ->
         "1 version waits for a check; the programs take 2.5 MiB",
     ]
     assert lines[6].split() == ["1", "rack-3", "3", "min", "2", "of", "2", "0.75", "ann,", "bob,", "checks", "cid"]
-    assert lines[7].split() == ["4", "-", "3", "min", "2", "of", "8", "-", "plays", "t1-00003"]
+    assert lines[7].split() == ["4", "-", "3", "min", "2", "of", "8", "-", "plays", "t1-00003", "of", "t7"]
     assert lines[-1] == r"3 min ago  cid 12   grundy: failed after 3 plies: its \x1b[2J clock ran out"
     assert max(map(len, lines)) <= 80
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from html import escape
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -41,6 +42,20 @@ async def unharmed(server: AdminServer) -> bool:
     return not (await server.bots())["anna"].revoked and all(one.do == "register" for one in await server.actions())
 
 
+async def test_who_signs_in_gets_the_page_that_was_asked_for_and_never_another_site(
+    server: AdminServer,
+) -> None:
+    visitor = AdminClient(server.url)
+    asked = "/admin/log?before=9&do=register"
+    form = await visitor.get((await visitor.get(asked)).headers["location"])
+    assert f'name="to" value="{escape(asked)}"' in form.text
+    mistyped = await visitor.send("POST", "/admin/sign-in", urlencode({"token": "x", "to": asked}))
+    assert f'name="to" value="{escape(asked)}"' in mistyped.text
+    for to, at in ((asked, asked), ("//evil.example/admin/", "/admin"), ("https://evil.example", "/admin")):
+        told = await visitor.send("POST", "/admin/sign-in", urlencode({"token": server.token, "to": to}))
+        assert (told.status, told.headers["location"]) == (303, at)
+
+
 async def test_without_the_option_there_is_nothing_and_no_body_is_read(visitor: Visitor) -> None:
     assert visitor.get("/admin").status == 404
     stranger = AdminClient(visitor.url)
@@ -54,7 +69,7 @@ async def test_who_is_not_signed_in_sees_the_form_for_the_token_alone(server: Ad
     assert (first.status, "anna" in first.text, 'name="token"' in first.text) == (200, False, True)
     for path in READ[1:]:
         told = await stranger.get(path)
-        assert (told.status, told.headers["location"], told.body) == (303, "/admin", b"")
+        assert (told.status, told.headers["location"], told.body) == (303, f"/admin?{urlencode({'to': path})}", b"")
     for cookie in ("", "arena_admin=", "arena_admin=guessed", f"arena_admin={server.token}"):
         told = await stranger.post("/admin/bots", REVOKE, "guessed", Cookie=cookie)
         assert (told.status, "nothing was changed" in told.text) == (403, True)

@@ -51,6 +51,8 @@ async def test_over_the_api_a_plan_is_added_changed_in_part_listed_and_removed(s
     before = await plan(server, number)
     assert (before.starts, before.terms.config, before.terms.online) == (before.closes, {"heaps": [3, 5, 7]}, True)
     assert before.terms.on_runners is False
+    later = json.loads((await ask(server, "POST", f"/{number}", closes="2100-01-01T20:00:30Z")).text)["plan"]
+    assert later["starts"] == later["closes"] == "2100-01-01T20:00:30.000Z"
     changed = await ask(server, "POST", f"/{number}", starts="2100-01-02T18:00Z", nightly="true", online="")
     assert changed.status == 200, changed.text
     after = await plan(server, number)
@@ -69,8 +71,19 @@ async def test_over_the_api_a_plan_is_added_changed_in_part_listed_and_removed(s
     assert [(one.do, one.concerns) for one in (await server.actions())[:3]] == [
         ("remove_plan", [f"plan {number}"]),
         ("change_plan", ["Cup"]),
-        ("add_plan", ["Cup"]),
+        ("change_plan", ["Cup"]),
     ]
+
+
+async def test_a_plan_whose_start_is_past_while_it_waits_is_changed_but_for_a_new_start_in_the_past(
+    server: AdminServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = json.loads((await ask(server, "POST", **CUP)).text)["plan"]["id"]
+    monkeypatch.setattr("arena.operations.plans.utc_now", lambda: "2100-01-01T18:20:00.000Z")
+    assert (await ask(server, "POST", f"/{number}", title="Final")).status == 200
+    status, told = error(await ask(server, "POST", f"/{number}", closes="2100-01-01T18:10Z"))
+    assert (status, told[:45]) == (400, "it starts at 2100-01-01T18:10:00.000Z, and no")
+    await ask(server, "DELETE", f"/{number}")
 
 
 async def test_what_is_wrong_is_one_line(server: AdminServer) -> None:
@@ -81,6 +94,7 @@ async def test_what_is_wrong_is_one_line(server: AdminServer) -> None:
         ({"rounds": "0"}, "the number of rounds is 0: it is 1 to 100000"),
         ({"jobs": "many"}, "jobs is 'many': it is a whole number"),
         ({"set": "heap=3"}, "nim has no config key 'heap': one of heaps, take"),
+        ({"closes": "2026-01-01T08:00Z"}, "it starts at 2026-01-01T08:00:00.000Z, and now it is "),
         ({"starts": "2099-01-01"}, "it starts at 2099-01-01T00:00:00.000Z, before the entries close at"),
         ({"at": "noon"}, "a plan has no field 'at': one of title, game, preset"),
     ):
@@ -109,9 +123,13 @@ async def test_on_the_page_one_is_planned_changed_and_cancelled(server: AdminSer
     assert planned.terms.config == {"heaps": [3, 5, 7], "take": 3}
     page = (await operator.get(f"/admin/plans?plan={planned.id}")).text
     assert "Nobody yet, for this game." in page
+    said = "Round-robin, 1 round, 10+0.1; with random; on runners, if there are any"
+    assert f"<p>{said}.</p>" in page
+    assert said in (await operator.get("/admin/plans")).text
     shown = {
         name: html.unescape(value) for name, value in re.findall(r'<input id="\w+" name="(\w+)" value="([^"]*)"', page)
     }
+    assert (shown["closes"], shown["starts"]) == ("2100-01-01T18:00Z", "")
     assert shown["set"] == "heaps=[3,5,7] take=3"
     form = [*shown.items(), ("game", "nim"), ("plan", str(planned.id)), ("do", "change")]
     assert await operator.told("/admin/plans", *form, ("late", "true")) == "Changed: Cup."

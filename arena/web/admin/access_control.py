@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from math import ceil
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -127,8 +128,9 @@ class AccessControl:
             session = self._session(request)
             if session is None:
                 if request.url.path != PREFIX:
-                    return RedirectResponse(PREFIX, HTTPStatus.SEE_OTHER)
-                return _sign_in_page(request)
+                    page = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+                    return RedirectResponse(f"{PREFIX}?{urlencode({'to': page})}", HTTPStatus.SEE_OTHER)
+                return _sign_in_page(request, to=request.query_params.get("to", ""))
             return await answer(AdminRequest(self, request, session, Form({})))
 
         return endpoint
@@ -154,17 +156,17 @@ class AccessControl:
         _check_page(request)
         address, now = visitor_of(request), time.monotonic()
         form = await read_form(request, MAX_SIGN_IN_BYTES)
-        token = strip_invisible(form.one("token"))
+        token, to = strip_invisible(form.one("token")), form.one("to")
         if not hmac.compare_digest(hash_token(token), self.config.token_hash):
             wait = ceil(self._wrong_tokens.wait_s(address, now))
             if wait:  # the token has 256 bits: slowing down failures suffices, and never affects a correct token
                 said = f"too many wrong tokens from your address: try again in {wait} s"
-                return _sign_in_page(request, said, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
+                return _sign_in_page(request, said, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)}, to)
             self._wrong_tokens.add(address, now)
             log.warning("a wrong operator token was sent to the admin pages, from %s", address)
-            return _sign_in_page(request, "that is not the operator’s token", HTTPStatus.FORBIDDEN)
+            return _sign_in_page(request, "that is not the operator’s token", HTTPStatus.FORBIDDEN, to=to)
         log.info("the operator signed in to the admin pages, from %s", address)
-        response = RedirectResponse(PREFIX, HTTPStatus.SEE_OTHER)
+        response = RedirectResponse(to if is_admin(to) else PREFIX, HTTPStatus.SEE_OTHER)
         session = self.sessions.begin(token, now)
         self._set_cookie(request, response, session.id, int(SESSION_LIFETIME_S))
         return response
@@ -187,9 +189,10 @@ class AccessControl:
 
 
 def _sign_in_page(
-    request: Request, said: str = "", status: int = HTTPStatus.OK, headers: dict[str, str] | None = None
+    request: Request, said: str = "", status: int = HTTPStatus.OK, headers: dict[str, str] | None = None, to: str = ""
 ) -> Response:
-    body = render_bytes(request, "admin_sign_in.html", said=said, wrong=status != HTTPStatus.OK)
+    """Return the page to sign in. The admin page `to` is shown after that."""
+    body = render_bytes(request, "admin_sign_in.html", said=said, wrong=status != HTTPStatus.OK, to=to)
     return Response(body, status, headers, media_type="text/html")
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from arena.operator.plans import AddPlan, ChangePlan, PlanNumber, RemovePlan
 from arena.store.plan_entrants import report_plan
-from arena.store.planned import PLAYING, WAITING, PlannedTournament, find_plan, list_plans
+from arena.store.planned import PLAYING, WAITING, PlannedTournament, describe_terms, find_plan, list_plans
 from arena.web.admin.access_control import AdminRequest
 from arena.web.admin.channel import ask
 from arena.web.admin.forms import Form
@@ -67,6 +67,7 @@ async def _list_page(request: AdminRequest, fields: Fields, wrong: str = "", sta
         "admin_plans.html",
         status,
         listed=[*still_open, *past[: -MAX_PAST_PLANS - 1 : -1]],
+        describe=describe_terms,
         **_form_values(fields),
         wrong=wrong,
     )
@@ -76,7 +77,15 @@ async def _plan_page(
     request: AdminRequest, plan: PlannedTournament, fields: Fields, wrong: str = "", status: int = HTTPStatus.OK
 ) -> Response:
     report = await request.read(report_plan, plan)
-    return request.show("admin_plan.html", status, report=report, plan=plan, **_form_values(fields), wrong=wrong)
+    return request.show(
+        "admin_plan.html",
+        status,
+        report=report,
+        plan=plan,
+        terms=describe_terms(plan.terms),
+        **_form_values(fields),
+        wrong=wrong,
+    )
 
 
 async def _find(request: AdminRequest, number: str) -> PlannedTournament:

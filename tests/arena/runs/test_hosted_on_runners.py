@@ -16,6 +16,7 @@ from arena.hosting.fleet import Fleet, RunnerJoined
 from arena.operations import planned_tournaments
 from arena.operations.planned_tournaments import PlannedTournaments, _is_for_runners
 from arena.operator.hosted_matches import MatchOrder, PlayMatch, ReportMatch
+from arena.operator.status import ServerStatus, StatusRequest
 from arena.runs.contestants import Contestant, parse_contestants
 from arena.runs.hosted_players import RunnerPlayers, make_order, make_seats, pack_report, plan_of_order, unpack_report
 from arena.server.hosted_matches import HostedMatches
@@ -175,6 +176,7 @@ async def test_a_command_has_the_runners_of_a_server_play_and_resumes(tmp_path: 
         playing = asyncio.create_task(call_beside(*words, "--server", str(tmp_path)))
         async with joined(arena, slots=2) as lost:
             first = (await lost.next(PlayMatch)).order
+            status = (await lost.ask(StatusRequest(), ServerStatus)).hosting
         async with joined(arena, slots=2) as runner:
             for _ in range(2):
                 order = (await runner.next(PlayMatch)).order
@@ -185,6 +187,8 @@ async def test_a_command_has_the_runners_of_a_server_play_and_resumes(tmp_path: 
         assert done.code == 0, done.err
         again = await call_beside(*words, "--server", str(tmp_path))
         assert (again.code, "2 of 2 matches were played before" in again.err) == (0, True)
+    assert status is not None
+    assert [one.tournaments for one in status.runners] == [{first.match: first.tournament}]
     content = json.loads((tmp_path / "final.json").read_text())
     assert await store.read(tournaments_of_bot, "ann") == [content["tournament"]], "the arena keeps its version"
     assert [match["reason"] for match in content["matches"]] == ["win", "win"]
@@ -202,7 +206,7 @@ def test_without_a_server_it_is_said_where_the_runners_are_to_be(tmp_path: Path)
 def test_a_plan_says_who_plays(tmp_path: Path, words: list[str], on_runners: bool | None) -> None:
     register(tmp_path)
     added = call(
-        "arena", "plan", "add", "Cup", "--game", "nim", "--closes", "2026-12-24", *words, "--data", str(tmp_path)
+        "arena", "plan", "add", "Cup", "--game", "nim", "--closes", "2100-12-24", *words, "--data", str(tmp_path)
     )
     assert added.code == 0, added.err
     (listed,) = json.loads(call("arena", "plan", "list", "--json", "--data", str(tmp_path)).out)

@@ -15,6 +15,7 @@ from arena.runs.plan import RunTerms
 from arena.store import planned
 from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import add_version, end_check
+from arena.store.data_folder import lock
 from arena.store.entrants import EntrantList
 from arena.store.planned import PlanDraft, PlannedTerms, PlannedTournament
 from arena.store.registry import anonymize_bot
@@ -197,25 +198,35 @@ async def test_one_without_entrants_can_not_begin_and_the_next_night_is_planned(
 def test_a_plan_is_added_listed_shown_and_removed_by_commands(tmp_path: Path) -> None:
     register(tmp_path, "ann")
     data = ["--data", str(tmp_path)]
-    words = ["--game", "nim", "--closes", "2026-12-24", "--starts", "2026-12-25T08:00+01:00", "--with", "random"]
+    words = ["--game", "nim", "--closes", "2100-12-24", "--starts", "2100-12-25T08:00+01:00", "--with", "random"]
     told = call("arena", "plan", "add", "Cup", *words, *data)
     assert told.out.splitlines()[0] == (
-        "plan 1: Cup begins at 2026-12-25T07:00:00.000Z; entries close at 2026-12-25T00:00:00.000Z"
+        "plan 1: Cup begins at 2100-12-25T07:00:00.000Z; entries close at 2100-12-25T00:00:00.000Z"
     )
+    assert "arena serve --runners N" in told.out
     listed = call("arena", "plan", "list", *data).out
     assert listed.splitlines()[1].split() == [
         "1",
         "Cup",
         "nim",
-        "2026-12-25",
+        "2100-12-25",
         "00:00",
-        "2026-12-25",
+        "2100-12-25",
         "07:00",
         "waiting",
     ]
+    assert listed.splitlines()[2:] == [
+        "plan 1: starts 2100-12-25 07:00; round-robin, 1 round, 10+0.1; with random; on runners, if there are any"
+    ]
     hand_in(tmp_path, "ann", "# ann")
-    assert call("arena", "plan", "show", "1", *data).out.splitlines()[2].split()[:3] == ["ann", "v1", "1"]
+    shown = call("arena", "plan", "show", "1", *data).out.splitlines()
+    assert shown[0] == "plan 1: Cup, nim, waiting; entries close at 2100-12-25T00:00:00.000Z"
+    assert shown[1] == listed.splitlines()[2].removeprefix("plan 1: ")
+    assert shown[3].split()[:3] == ["ann", "v1", "v1"]
     assert call("arena", "plan", "remove", "1", *data).out == "plan 1, Cup, is removed\n"
+    with lock(tmp_path):
+        assert "arena serve" not in call("arena", "plan", "add", "Cup", *words, *data).out
+    call("arena", "plan", "remove", "1", *data)
     assert call("arena", "plan", "list", *data).out == "no tournaments are planned\n"
     assert call("arena", "plan", "remove", "1", *data).err == "arena: there is no plan 1: `arena plan list` has them\n"
 
@@ -225,26 +236,51 @@ def test_a_plan_is_added_listed_shown_and_removed_by_commands(tmp_path: Path) ->
     [
         (["--closes", "soon"], "--closes is 'soon': it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z"),
         (
-            ["--closes", "2026-12-24", "--starts", "2026-12-24"],
-            "it starts at 2026-12-24T00:00:00.000Z, before the entries close at 2026-12-25T00:00:00.000Z: "
+            ["--closes", "2100-12-24", "--starts", "2100-12-24"],
+            "it starts at 2100-12-24T00:00:00.000Z, before the entries close at 2100-12-25T00:00:00.000Z: "
             "it starts then or later",
         ),
         (
-            ["--closes", "2026-12-24", "--format", "cup"],
+            ["--closes", "2100-12-24", "--format", "cup"],
             "there is no format 'cup': one of round-robin, gauntlet, swiss",
         ),
-        (["--closes", "2026-12-24", "--rounds", "0"], "the number of rounds is 0: it is 1 to 100000"),
         (
-            ["--closes", "2026-12-24", "--with", "a=greedy", "--bot", "A"],
+            ["--closes", "2026-01-01T08:00Z"],
+            "it starts at 2026-01-01T08:00:00.000Z, and now it is 2026-11-29T12:00:00.000Z: it starts now or later",
+        ),
+        (["--closes", "2100-12-24", "--rounds", "0"], "the number of rounds is 0: it is 1 to 100000"),
+        (
+            ["--closes", "2100-12-24", "--with", "a=greedy", "--bot", "A"],
             "two bots are called 'a': give one another name, like a-2=BOT",
         ),
         (
-            ["--closes", "2026-12-24", "--set", "depth=3"],
+            ["--closes", "2100-12-24", "--set", "depth=3"],
             "--set depth: write it with the opponent, like alphabeta:depth=4",
         ),
     ],
 )
-def test_a_plan_that_can_not_be_is_one_line(tmp_path: Path, words: list[str], said: str) -> None:
+def test_a_plan_that_can_not_be_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    monkeypatch.setattr("arena.operations.plans.utc_now", lambda: "2026-11-29T12:00:00.000Z")
     register(tmp_path)
     told = call("arena", "plan", "add", "Cup", "--game", "nim", *words, "--data", str(tmp_path))
     assert told == (2, "", f"arena: {said}\n")
+
+
+def test_on_a_narrow_terminal_the_list_keeps_titles_whole_and_wraps_what_is_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(tmp_path)
+    terms = PlannedTerms(game="risk-campaign", online=True, opponents=["random", "greedy"], bots=["ann"])
+    draft = PlanDraft(title="Nightly cup", terms=terms, closes=PAST, starts=PAST, nightly=True)
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        store.write(planned.add_plan, draft)
+        (plan,) = store.read(planned.list_plans)
+        note = "ann, version 1, was handed in after the deadline " * 3
+        store.write(planned.begin_plan, plan, '{"game":"nim"}', "{}", [], note, None)
+    monkeypatch.setattr("arena.commands.plans.terminal_columns", lambda: 80)
+    lines = call("arena", "plan", "list", "--data", str(tmp_path)).out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert ["Nightly cup" in line for line in lines[:2]] == [False, True]
+    assert lines[2].startswith("plan 1: started 2026-01-01 00:00, nightly; round-robin, 1 round")
