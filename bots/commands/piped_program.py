@@ -69,8 +69,10 @@ class PipedProgram:
         self._input = bytearray()
         self._output = bytearray()
         self._is_closed = False
-        self._silence: tuple[float, ProcessorTimes] | None = None
-        """The time at which the silence of this turn was noticed, and the program's processor times then."""
+        self._asked = 0.0
+        """The time since which an answer is awaited."""
+        self._times: ProcessorTimes | None = None
+        """The program's processor times early in its turn; None if it was not silent for long."""
         said = self._keeper_socket.recv(64)
         if said.startswith(FAILED_MESSAGE):
             self.kill()
@@ -94,7 +96,7 @@ class PipedProgram:
         """Return the next line of the program. Raise `ProgramExited` if it exits, or if the files that it keeps follow,
         `UnusableAnswer` if it writes no line before `deadline` (`time.monotonic()`) or too long a line.
         """
-        self._silence = None
+        self._asked, self._times = time.monotonic(), None
         while (length := self._output.find(b"\n")) < 0:
             if len(self._output) > MAX_LINE_BYTES:
                 raise UnusableAnswer(f"wrote a line of more than {MAX_LINE_BYTES} bytes")
@@ -139,19 +141,18 @@ class PipedProgram:
     def _poll(self, polled: select.poll, deadline: float) -> dict[int, int]:
         """Return the descriptors that are ready before the deadline, with their events."""
         left = deadline - time.monotonic()
-        if self._silence is None and left > SILENCE_S:
+        if self._times is None and left > SILENCE_S:
             if ready := polled.poll(SILENCE_S * 1000):
                 return dict(ready)
-            self._silence = time.monotonic(), read_processor_times(self._process.pid)
+            self._times = read_processor_times(self._process.pid)
             left = deadline - time.monotonic()
         return dict(polled.poll(left * 1000)) if left > 0 else {}
 
     def _describe_delay(self) -> str:
         """Return that the machine was busy, as the end of a message, if the program was late for that reason."""
-        if self._silence is None:
+        if self._times is None:
             return ""
-        began, before = self._silence
-        return describe_delay(time.monotonic() - began, before, read_processor_times(self._process.pid))
+        return describe_delay(time.monotonic() - self._asked, self._times, read_processor_times(self._process.pid))
 
     def _wait_for_exit(self, deadline: float) -> int:
         """Return the exit code of a program that has closed its output."""
