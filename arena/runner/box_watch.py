@@ -12,8 +12,10 @@ MIB = 1024 * 1024
 """Bytes of a MiB."""
 SAMPLE_INTERVAL_S = 0.1
 """Seconds between two looks at what a running program uses."""
-READY_TIMEOUT_S, READY_CPU_S = 10.0, 2.0
-"""Seconds, and seconds of processor time, for which a program runs without a turn after it or a match has started."""
+READY_TIMEOUT_S, READY_CPU_S = 30.0, 2.0
+"""Seconds, and seconds of processor time, for which a program runs without a turn after it or a match has started. On a
+busy machine, a program takes long to get the processor time in which it starts.
+"""
 MESSAGE_TIMEOUT_S = 1.0
 """Seconds, of time and of processor time, for which a program runs after a message that takes no answer."""
 ANSWER_GRACE_S = 0.02

@@ -3,6 +3,8 @@
 It always ends when this process does (machine/keeper.py).
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import os
@@ -18,7 +20,7 @@ from pathlib import Path
 from bots.commands.match_logs import OutputReader
 from machine.fork_requests import ForkedProgram, ForkRequest
 from machine.keeper import FAILED_MESSAGE, FORKED_FUNCTION
-from machine.process_tree import wait_until_idle
+from machine.process_tree import ProcessorTimes, read_processor_times, wait_until_idle
 from machine.subprocesses import describe_exit
 from protocol.errors import Fault, UsageFault
 from protocol.match_logs import STATE_MARK
@@ -28,6 +30,10 @@ MAX_LINE_BYTES = MAX_CLIENT_FRAME_BYTES
 """The maximum number of bytes of a line from a program. A longer move could not be sent to the arena."""
 KILL_TIMEOUT_S = 2.0
 """Seconds that a keeper has to end a program's processes, on a busy machine."""
+SILENCE_S = 0.25
+"""Seconds without an answer after which a program's waits for a processor are measured."""
+BUSY_RATIO = 0.5
+"""The part of a turn for which a program had no processor, from which it is late because the machine is busy."""
 _READ_CHUNK_BYTES = 65536
 """The maximum number of bytes of a program's output that are read at a time."""
 
@@ -63,6 +69,10 @@ class PipedProgram:
         self._input = bytearray()
         self._output = bytearray()
         self._is_closed = False
+        self._asked = 0.0
+        """The time since which an answer is awaited."""
+        self._times: ProcessorTimes | None = None
+        """The program's processor times early in its turn; None if it was not silent for long."""
         said = self._keeper_socket.recv(64)
         if said.startswith(FAILED_MESSAGE):
             self.kill()
@@ -86,6 +96,7 @@ class PipedProgram:
         """Return the next line of the program. Raise `ProgramExited` if it exits, or if the files that it keeps follow,
         `UnusableAnswer` if it writes no line before `deadline` (`time.monotonic()`) or too long a line.
         """
+        self._asked, self._times = time.monotonic(), None
         while (length := self._output.find(b"\n")) < 0:
             if len(self._output) > MAX_LINE_BYTES:
                 raise UnusableAnswer(f"wrote a line of more than {MAX_LINE_BYTES} bytes")
@@ -119,14 +130,29 @@ class PipedProgram:
         polled.register(self._out, select.POLLIN)
         if self._input:
             polled.register(self._in, select.POLLOUT)
-        left = deadline - time.monotonic()
-        ready = dict(polled.poll(left * 1000)) if left > 0 else {}
+        ready = self._poll(polled, deadline)
         if not ready:
-            raise UnusableAnswer(f"{self._describe_silence()} until its time was over")
+            raise UnusableAnswer(f"{self._describe_silence()} until its time was over{self._describe_delay()}")
         if self._in in ready:
             self._write()
         if self._out in ready:
             self._read()
+
+    def _poll(self, polled: select.poll, deadline: float) -> dict[int, int]:
+        """Return the descriptors that are ready before the deadline, with their events."""
+        left = deadline - time.monotonic()
+        if self._times is None and left > SILENCE_S:
+            if ready := polled.poll(SILENCE_S * 1000):
+                return dict(ready)
+            self._times = read_processor_times(self._process.pid)
+            left = deadline - time.monotonic()
+        return dict(polled.poll(left * 1000)) if left > 0 else {}
+
+    def _describe_delay(self) -> str:
+        """Return that the machine was busy, as the end of a message, if the program was late for that reason."""
+        if self._times is None:
+            return ""
+        return describe_delay(time.monotonic() - self._asked, self._times, read_processor_times(self._process.pid))
 
     def _wait_for_exit(self, deadline: float) -> int:
         """Return the exit code of a program that has closed its output."""
@@ -187,6 +213,16 @@ class PipedProgram:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
+
+
+def describe_delay(took_s: float, before: ProcessorTimes, after: ProcessorTimes) -> str:
+    """Return that the machine was busy, as the end of a message, if a program had no processor for most of `took_s`
+    seconds. Threads of a program that computes wait for each other, too: that is not the machine's fault.
+    """
+    delay_s = min(after.delay_s - before.delay_s, took_s)
+    if delay_s < BUSY_RATIO * took_s or after.used_s - before.used_s > BUSY_RATIO * took_s:
+        return ""
+    return f": the machine was busy, and it waited for a processor for {delay_s:.1f} of {took_s:.1f} s"
 
 
 def _start_keeper(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS
@@ -438,8 +439,14 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
             move: M = convert(self._move_type, wire, "move")
         except ValueError as exc:
             reason = str(exc) if str(exc).isprintable() else repr(str(exc))
-            raise MalformedMove(f"{reason[:80]}: a move looks like {self._example}") from exc
+            raise MalformedMove(f"{reason[:80]}: {self._move_hint(wire)}") from exc
         return move
+
+    def _move_hint(self, wire: Any) -> str:
+        """Return what would be a move instead of a refused one. The rules may list the refused one themselves."""
+        if wire == self.encode_move(self._first_move):
+            return "moves returns it, but TurnGame[State, Move] declares another type of a move"
+        return f"a move looks like {self._example}"
 
     # How states and moves are shown.
 
@@ -603,13 +610,14 @@ def _problems(cls: type[TurnGame[Any, Any]]) -> Iterable[str]:
         return
     for method in _REQUIRED_METHODS:
         if getattr(cls, method) is getattr(TurnGame, method):
-            yield f"the method {method} is missing: {_first_line(method)}"
+            yield f"the method {method} is missing: {_first_line(method)}{_near_name(cls, method)}"
     if all(getattr(cls, method) is getattr(TurnGame, method) for method in _RESULT_METHODS):
-        yield f"the result is missing: write one of the methods {', '.join(_RESULT_METHODS)}"
+        near = _near_name(cls, *_RESULT_METHODS)
+        yield f"the result is missing: write one of the methods {', '.join(_RESULT_METHODS)}{near}"
     if cls.draw is TurnGame.draw and cls.grid is TurnGame.grid:
-        yield "the drawing is missing: write the method draw or grid"
+        yield f"the drawing is missing: write the method draw or grid{_near_name(cls, 'draw', 'grid')}"
     if cls.hidden and cls.seen is TurnGame.seen:
-        yield f"hidden is True, but the method seen is missing: {_first_line('seen')}"
+        yield f"hidden is True, but the method seen is missing: {_first_line('seen')}{_near_name(cls, 'seen')}"
     for key in cls.settings:
         if key in ("preset", OPENING_KEY) or (hasattr(TurnGame, key) and key != "seats"):
             yield f"the setting {short_repr(key)} has a name that is taken: choose another"
@@ -682,6 +690,13 @@ def _wrong_signatures(cls: type[TurnGame[Any, Any]]) -> Iterable[str]:
 
 def _first_line(method: str) -> str:
     return " ".join((getattr(TurnGame, method).__doc__ or "").split("\n\n")[0].split())
+
+
+def _near_name(cls: type[TurnGame[Any, Any]], *methods: str) -> str:
+    """Return which name of a class may be one of the methods that it lacks, as the end of a message; else nothing."""
+    own = [name for kind in cls.__mro__ for name in vars(kind) if not hasattr(TurnGame, name)]
+    found = ((name, method) for method in methods for name in get_close_matches(method, own, n=1))
+    return next((f"; perhaps {name} should be {method}" for name, method in found), "")
 
 
 def _is_optional(kind: Any) -> bool:

@@ -102,6 +102,9 @@ async def test_a_person_chooses_moves_without_cells_by_buttons(visit: Visit, riv
     page = await sit_down(visit, f"person-{secrets.token_hex(4)}", f"game=onecard&opponent={rival.name}")
     await rival.begin()
     told = await rival.expect("turn")
+    await expect(page.locator(".any-text")).to_contain_text("player 1: ")
+    size = await page.locator(".any-text").evaluate("text => parseFloat(getComputedStyle(text).fontSize)")
+    assert size > 30, "a short text fills the board"
     if "legal" in told:
         await rival.move(told, {"move": "bet"})
         await page.get_by_role("button", name="call").click()

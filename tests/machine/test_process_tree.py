@@ -7,10 +7,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from machine.process_tree import is_busy, process_tree, wait_until_idle
+from machine import process_tree as process_tree_module
+from machine.process_tree import (
+    MAX_DELAY_S,
+    ProcessorTimes,
+    is_busy,
+    process_tree,
+    read_processor_times,
+    wait_until_idle,
+)
 from timeouts import WITHIN
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the states of processes")
@@ -46,3 +55,32 @@ def test_a_program_that_has_ended_is_idle(tmp_path: Path) -> None:
     with shell("true", tmp_path) as process:
         process.wait()
         assert wait_until_idle(process.pid, WITHIN)
+
+
+@pytest.mark.parametrize(
+    ("delay_s", "waits_s"), [(0.0, 5.0), (7.0, 12.0), (MAX_DELAY_S + 10, 5.0 + MAX_DELAY_S)], ids=["no", "some", "most"]
+)
+def test_a_program_that_has_no_processor_gets_that_time_on_top(
+    delay_s: float, waits_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+
+    def sleep(_: float) -> None:
+        nonlocal now
+        now += 0.5
+
+    monkeypatch.setattr(process_tree_module, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    monkeypatch.setattr(process_tree_module, "is_busy", lambda root: True)
+    monkeypatch.setattr(process_tree_module, "read_processor_times", lambda root: ProcessorTimes(0.1, delay_s))
+    assert not wait_until_idle(1, 5.0)
+    assert now == waits_s + 0.5
+
+
+def test_the_processor_time_of_a_tree_is_that_of_all_below_its_root(tmp_path: Path) -> None:
+    with shell(f"sh -c '{WORK}; echo done; exec cat'", tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"done\n"
+        times = read_processor_times(process.pid)
+        assert times.used_s > 0
+        assert times.delay_s >= 0
+    assert read_processor_times(process.pid) == ProcessorTimes()

@@ -76,6 +76,14 @@ def test_a_move_of_another_form_is_refused_with_an_example(wire: Any, said: str)
         load(CONNECT_FOUR).decode_move(wire)
 
 
+def test_a_listed_move_of_another_type_is_not_refused_with_itself_as_the_example() -> None:
+    texts = type("Texts", (CONNECT_FOUR,), {"name": "texts", "moves": lambda self, state: ["1", "2"]})
+    with pytest.raises(
+        MalformedMove, match=r"^Expected `int`, got `str`: moves returns it, but TurnGame\[State, Move\]"
+    ):
+        load(texts).decode_move({"move": "1"})
+
+
 def test_settings_become_attributes_and_their_bounds_refuse() -> None:
     assert load(CONNECT_FOUR, width=5).config == {"width": 5, "height": 6}
     assert CONNECT_FOUR(width=5).width == 5  # type: ignore[attr-defined]
@@ -200,6 +208,11 @@ def test_a_class_without_what_a_game_needs_is_refused_in_a_line() -> None:
             def start(self) -> int:
                 return 0
 
+    def mistyped() -> None:
+        class Mistyped(TurnGame[int, int]):
+            name = "mistyped"
+            start = turn = moves = play = winner = gridd = lambda self, *given: 0  # type: ignore[assignment]
+
     def any_text() -> None:
         class AnyText(TurnGame[int, str]):
             name = "text"
@@ -220,6 +233,7 @@ def test_a_class_without_what_a_game_needs_is_refused_in_a_line() -> None:
         (define(leave=integer(1, minimum=1, maximum=2)), "Wrong: the setting 'leave' has a name that is taken"),
         (untyped, r"Untyped: the types of a state and of a move are missing: write class NAME\(TurnGame"),
         (incomplete, "Incomplete: the method turn is missing: Return the seat to move"),
+        (mistyped, "Mistyped: the drawing is missing: write the method draw or grid; perhaps gridd should be grid$"),
         (any_text, "AnyText: the type of a move is str, so anything would be one: write Literal"),
         (taken, "Taken: the state's field ply has a name that messages use"),
     ):

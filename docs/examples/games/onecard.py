@@ -71,4 +71,4 @@ class OneCardPoker(TurnGame[Hand, Move]):
 
     def draw(self, state: Hand) -> str:
         cards = ["?" if card is None else CARDS[card] for card in state.cards]
-        return f"{cards[0]} against {cards[1]}: {', '.join(state.actions) or 'no action yet'}"
+        return f"player 1: {cards[0]}\nplayer 2: {cards[1]}\n{', '.join(state.actions) or 'no action yet'}"

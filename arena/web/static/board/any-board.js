@@ -111,7 +111,9 @@ export class AnyBoard extends Board {
 
   #writeText(text) {
     say(this.text, text);
-    this.text.style.setProperty("--columns", Math.max(...text.split("\n").map(({ length }) => length)));
+    const lines = text.split("\n");
+    this.text.style.setProperty("--columns", Math.max(...lines.map(({ length }) => length)));
+    this.text.style.setProperty("--rows", lines.length);
   }
 
   /** @param {DrawnGrid} grid */
