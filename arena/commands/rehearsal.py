@@ -121,7 +121,7 @@ def rehearse_game(game: str, limits: GameLimits | None = None) -> str:
         raise UsageFault(f"{faults[0].reason}: each match would be void; {advice}")
     if faults:
         return f"{faults[0].reason}: {len(faults)} of {matches} random matches would be void; {advice}"
-    slow = rehearsal.slow_calls.slowest
+    slow = rehearsal.slow_calls.worst
     if slow is not None and slow.calls >= MIN_SLOW_CALLS:
         name = name_call(game_class(game), slow.method)
         return f"{file}: {describe_slow_calls(slow._replace(method=name), limits)}"

@@ -49,9 +49,9 @@ class SlowCalls:
             self._methods[method] = SlowMethod(method, before.calls + 1, max(before.slowest_s, took_s))
 
     @property
-    def slowest(self) -> SlowMethod | None:
-        """The method with the slowest call; None if no call was slow."""
-        return max(self._methods.values(), key=lambda slow: slow.slowest_s, default=None)
+    def worst(self) -> SlowMethod | None:
+        """The method with the most slow calls, which count for a server; None if no call was slow."""
+        return max(self._methods.values(), key=lambda slow: (slow.calls, slow.slowest_s), default=None)
 
 
 class RulesTimer:

@@ -22,6 +22,13 @@ RING = "import signal; signal.raise_signal(signal.SIGALRM)"
 """Code that does in rules what an alarm does once their time is up."""
 
 
+@pytest.fixture(autouse=True)
+def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the random matches all the time that they need on a busy machine."""
+    monkeypatch.setattr("arena.commands.rehearsal.TIME_LIMIT_S", 600.0)
+    monkeypatch.setattr("arena.commands.rehearsal.MATCH_TIMEOUT_S", 600.0)
+
+
 def test_right_rules_and_built_in_ones_pass_in_silence(tmp_path: Path) -> None:
     with brought(write_game(tmp_path)):
         assert rehearse_game("counting") == ""
@@ -82,7 +89,7 @@ def test_a_game_without_an_end_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("arena.commands.rehearsal.MAX_REHEARSED_PLIES", 20)
     with brought(write_game(tmp_path, ("state.number >= 5", "False"))):
         assert rehearse_game("counting").startswith(
-            "counting.py: no random match of counting ended within 2 s or 20 plies; "
+            "counting.py: no random match of counting ended within 600 s or 20 plies; "
         )
 
 
