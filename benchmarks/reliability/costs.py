@@ -280,6 +280,7 @@ async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[
     least: dict[tuple[str, str], float] = {}
     for number in range(options.runs):
         run = Run(port, meter, number)
+        await run.enter(run.make_name())  # the first client of a server waits for what is imported then
         for case in make_cases(small=options.small):
             if case.game in options.games:
                 await run.play(case)
