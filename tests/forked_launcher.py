@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import os
 import runpy
-import signal
 import socket
 import sys
 from pathlib import Path
 from types import ModuleType
 
 from arena.processes import launcher
+from arena.processes.forked_launcher import fork_bot
 from arena.processes.launch_spec import LaunchSpec
-
-KEEPERS_SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class _IsBot(BaseException):
@@ -46,21 +44,8 @@ def main() -> None:
 def _start(order: LaunchSpec, arena: socket.socket, output: int | None) -> int:
     if order.sandbox or order.limits or dict(os.environ) != order.environment or not _can_run(order.command):
         return launcher.start_program(order, arena, output)
-    theirs, ours = socket.socketpair()
-    with theirs, ours:
-        ours.sendall(order.token.encode() + b"\n")
-        child = os.fork()
-        if child:
-            return child
-        os.setsid()
-        os.dup2(theirs.fileno(), arena.detach())  # 0
-        if output is not None:
-            os.dup2(output, 1)
-            os.dup2(output, 2)
-    signal.set_wakeup_fd(-1)
-    for number in KEEPERS_SIGNALS:
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    launcher.prepare_program(order)
+    if child := fork_bot(order, arena, output):
+        return child
     raise _IsBot(_words(order.command))
 
 

@@ -122,7 +122,7 @@ def rehearse_game(game: str, limits: GameLimits | None = None) -> str:
     if faults:
         return f"{faults[0].reason}: {len(faults)} of {matches} random matches would be void; {advice}"
     slow = rehearsal.slow_calls.worst
-    if slow is not None and slow.calls >= MIN_SLOW_CALLS:
+    if slow is not None and rehearsal.slow_calls.total >= MIN_SLOW_CALLS:
         name = name_call(game_class(game), slow.method)
         return f"{file}: {describe_slow_calls(slow._replace(method=name), limits)}"
     if rehearsal.drawing_fault:

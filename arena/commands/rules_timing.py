@@ -49,8 +49,13 @@ class SlowCalls:
             self._methods[method] = SlowMethod(method, before.calls + 1, max(before.slowest_s, took_s))
 
     @property
+    def total(self) -> int:
+        """The number of slow calls of all methods, after which a server closes a game."""
+        return sum(slow.calls for slow in self._methods.values())
+
+    @property
     def worst(self) -> SlowMethod | None:
-        """The method with the most slow calls, which count for a server; None if no call was slow."""
+        """The method with the most slow calls; None if no call was slow."""
         return max(self._methods.values(), key=lambda slow: (slow.calls, slow.slowest_s), default=None)
 
 

@@ -48,6 +48,16 @@ def main() -> None:
 def _start(spec: LaunchSpec, arena: socket.socket, output: int | None) -> int:
     if not _can_fork(spec):
         return launcher.start_program(spec, arena, output)
+    if child := fork_bot(spec, arena, output):
+        return child
+    _, _, _, module, *arguments = spec.command
+    raise _IsBot(module, tuple(arguments))
+
+
+def fork_bot(spec: LaunchSpec, arena: socket.socket, output: int | None) -> int:
+    """Fork the process of a bot from its keeper, and return its process id. Return 0 in that process, which then has
+    the session, streams, signals, priority and limits that `start_program` gives a bot.
+    """
     theirs, ours = socket.socketpair()
     with theirs, ours:
         ours.sendall(spec.token.encode() + b"\n")
@@ -66,8 +76,7 @@ def _start(spec: LaunchSpec, arena: socket.socket, output: int | None) -> int:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, before | ({signal.SIGTERM} if spec.holds_sigterm else set()))
     launcher.prepare_program(spec)
-    _, _, _, module, *arguments = spec.command
-    raise _IsBot(module, tuple(arguments))
+    return 0
 
 
 def _can_fork(spec: LaunchSpec) -> bool:

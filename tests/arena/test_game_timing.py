@@ -11,7 +11,7 @@ import pytest
 
 from arena.commands import progress
 from arena.commands.preset_check import CheckedPreset, check_preset
-from arena.commands.rules_timing import RulesTimer, SlowMethod, describe_slow_calls
+from arena.commands.rules_timing import RulesTimer, SlowCalls, SlowMethod, describe_slow_calls
 from arena.host.game_watch import MAX_TROUBLES, GameLimits
 from commands import call
 from machine.console import Console
@@ -153,3 +153,11 @@ def test_progress_is_a_line_that_changes_on_a_terminal_and_some_lines_elsewhere(
     with progress.show_progress() as show:
         show(lambda: "counting/classic: random game 1 of 50")
     assert "counting/classic: random game 1 of 50" in screen.getvalue()
+
+
+def test_slow_calls_of_all_methods_count_and_the_method_with_the_most_is_named() -> None:
+    slow_calls = SlowCalls(GameLimits(slow_call_s=0.05, call_timeout_s=1.0))
+    for method, took_s in [("moves", 0.06)] * 6 + [("play", 0.2)] * 5 + [("turn", 0.04)]:
+        slow_calls.note(method, took_s)
+    assert slow_calls.total == 11
+    assert slow_calls.worst == ("moves", 6, 0.06)
