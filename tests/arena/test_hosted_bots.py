@@ -40,7 +40,11 @@ class Mine(Bot):
         with open(os.environ["KEEP"] + "/matches", "a") as file:
             print(end.match, file=file)
 """
-BROKEN = "int main(void) { return undeclared; }\n"
+BROKEN = """games = ["nim"]
+command = ["./bot"]
+build = ["sh", "-c", "echo undeclared; exit 1"]
+"""
+"""A manifest of what fails to build on any machine: compilers are not on all."""
 SPYING = r"""
 import os, socket, sys
 
@@ -73,7 +77,8 @@ async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "mine.py").write_text(GOOD)
     (tmp_path / "mine" / "bot.toml").write_text('language = "python"\ngames = ["nim"]\nkeep = ["matches"]\n')
-    (tmp_path / "broken.c").write_text(BROKEN)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "bot.toml").write_text(BROKEN)
 
     async def ask(command: str, *words: str) -> subprocess.CompletedProcess[str]:
         return await asyncio.to_thread(run, "arena-bot", command, *words, "--server", arena.url)
@@ -82,11 +87,11 @@ async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
     async with serving(tmp_path / "data", *options) as arena:
         await arena.says("runner 1 is there")
         good = await ask("submit", str(tmp_path / "mine"), "--wait")
-        broken = await ask("submit", str(tmp_path / "broken.c"), "--game", "nim", "--wait")
+        broken = await ask("submit", str(tmp_path / "broken"), "--wait")
         assert good.returncode == 0, good.stdout + good.stderr
         assert "nim: ok" in good.stdout
         assert broken.returncode == 1
-        assert "undeclared" in broken.stdout
+        assert "undeclared\n" in broken.stdout
         ended = await arena.says(" ended: nim", count=2)
         assert "mine" in ended
         assert "random" in ended
