@@ -98,7 +98,7 @@ def made_copy(folder: Path, number: int, revision: str | None) -> Path:
         packed = subprocess.run(["git", "archive", revision], cwd=ROOT, capture_output=True, check=True)
         subprocess.run(["tar", "-x"], cwd=tree, input=packed.stdout, check=True)
     else:
-        sys.path.append(str(HERE.parent))
+        sys.path += [str(ROOT), str(HERE.parent)]
         from mutants import copy_tree
 
         copy_tree(tree)
