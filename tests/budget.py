@@ -170,6 +170,11 @@ class Budget:
             self._sums.update(cost)
             self._units_s.append(report.unit_s)
 
+    def exceeds(self, report: Any) -> bool:
+        """Tell whether a test took more processor time than it may, by its last report."""
+        cost = getattr(report, "cost", None)
+        return cost is not None and cost["units"] > self._limit(report.nodeid, report.limits, "units")
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._units_s:
@@ -190,10 +195,14 @@ class Budget:
 
     def _excesses_of_tests(self) -> Iterator[str]:
         for test, cost in self._costs.items():
-            exception = self._exceptions.get(test.partition("[")[0], {})
-            for name, limit in self._test_limits[self._limits_of[test]].items():
-                if cost.get(name, 0) > exception.get(name, limit):
-                    yield f"{test}: {cost[name]:.0f} {name}, limit {exception.get(name, limit)}"
+            for name in self._test_limits[self._limits_of[test]]:
+                limit = self._limit(test, self._limits_of[test], name)
+                if cost.get(name, 0) > limit:
+                    yield f"{test}: {cost[name]:.0f} {name}, limit {limit}"
+
+    def _limit(self, test: str, limits: str, name: str) -> float:
+        exception: dict[str, float] = self._exceptions.get(test.partition("[")[0], {})
+        return exception.get(name, self._test_limits[limits][name])
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self._costs:

@@ -107,12 +107,13 @@ def pytest_configure(config: pytest.Config) -> None:
     run_environ.remember()
     config.option.randomly_reset_seed = False  # `_seed_random` takes a tenth of the time
     config.pluginmanager.register(CostMeter(), "cost-meter")
-    config.pluginmanager.register(Budget(whole=config.getoption("--whole-budget")), "budget")
+    budget = Budget(whole=config.getoption("--whole-budget"))
+    config.pluginmanager.register(budget, "budget")
     if os.environ.get(postgres_statements.FOLDER):
         config.pluginmanager.register(postgres_statements)
     if workers := config.getoption("--workers"):
         zygote.begin()  # it imports while the tests are collected
-        config.pluginmanager.register(ForkedWorkers(config, workers))
+        config.pluginmanager.register(ForkedWorkers(config, workers, budget))
 
 
 @pytest.hookimpl(tryfirst=True)

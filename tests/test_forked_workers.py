@@ -21,8 +21,9 @@ from forked_workers import ForkedWorkers
 
 def pytest_configure(config):
     config.pluginmanager.register(CostMeter())
-    config.pluginmanager.register(Budget(whole=True, file=config.rootpath / "budget.toml"))
-    config.pluginmanager.register(ForkedWorkers(config, 2))
+    budget = Budget(whole=True, file=config.rootpath / "budget.toml")
+    config.pluginmanager.register(budget)
+    config.pluginmanager.register(ForkedWorkers(config, 2, budget))
 """
 LIMITS = """
 [run]
@@ -138,6 +139,7 @@ def test_a_process_that_outlives_its_test_makes_the_run_red(suite: Path) -> None
 
 
 def test_tests_that_start_sleep_or_compute_too_much_make_the_run_red_one_by_one_and_together(suite: Path) -> None:
+    """Processor time counts in the cheaper of two runs."""
     (suite / "budget.toml").write_text(LIMITS.format(programs=8))
     code, out = run(
         suite,
@@ -146,10 +148,12 @@ def test_tests_that_start_sleep_or_compute_too_much_make_the_run_red_one_by_one_
         starts=STARTS_THREE,
         sleeps="import time\ndef test_sleeps(): time.sleep(0.2)\n",
         waits="import asyncio\nasync def test_waits(): await asyncio.sleep(0.2)\n",
-        computes="def test_computes(): sum(range(40_000_000))\n",
+        computes="def test_computes(): sum(range(20_000_000))\n",
+        pays_once="from pathlib import Path\nPAID = Path('paid')\n"
+        "def test_pays_for_another(): PAID.exists() or PAID.touch() or sum(range(20_000_000))\n",
         opens="import sqlite3\ndef test_opens():\n  for _ in range(3): sqlite3.connect(':memory:').close()\n",
     )
-    assert (code, "7 passed" in out) == (1, True), out
+    assert (code, "8 passed" in out) == (1, True), out
     over = re.findall(r"over the budget of \S+: (?:test_\w+\.py::)?(.+): \d+ (\w+), limit", out)
     assert sorted(over) == [
         ("test_computes", "units"),
