@@ -15,6 +15,7 @@ it is also measured while it does both.
 
 With `--game FILE|NAME`, this version is also measured with another game in its default preset: once with the rules in
 the server, and once isolated in a process, whose processor time counts too. The option may be given more than once.
+`games loaded` plays the game of the benchmark while the server has loaded all of these too.
 
 With `--rate`, bots move at random moments, at this total rate of plies per second. The program then prints the time
 from a move to the opponent's turn, as bots see it, and the server's resident memory at the end of a run and at its
@@ -188,6 +189,7 @@ def main() -> None:
         metrics=option(False, "also this version with metrics that are read"),
         publish=option(None, argparse.SUPPRESS),
         isolated=option(False, argparse.SUPPRESS),
+        loaded=option([], argparse.SUPPRESS, action="append"),
         measured=option(False, argparse.SUPPRESS),
         profile=option(None, "write the arena server's cProfile here", type=Path),
         serve=option(None, argparse.SUPPRESS, choices=_JOBS),
@@ -225,7 +227,8 @@ def _make_contenders(options: argparse.Namespace, folder: Path, broker: str | No
         if broker:
             fed.append(_Contender("both", [*this, "arena", "--measured", "--publish", broker]))
     least = [_Contender(name, [*this, name]) for name in ("bare", "least")] if options.floor else []
-    games = []
+    loaded = [f"--loaded={word}" for word in options.game]
+    games = [_Contender("games loaded", [*this, "arena", *loaded])] if loaded else []
     for word in options.game:
         name, command = Path(word).stem, [*this, "arena", "--game", word]
         games += [_Contender(name, command), _Contender(f"{name}, isolated", [*command, "--isolated"])]
@@ -490,7 +493,8 @@ async def _serve_arena(options: argparse.Namespace) -> None:
             game_limits=GameLimits(),
             isolates_games=options.isolated,
         )
-        await arena.host.rules.check_game(game.name)
+        for name in (game.name, *(load_game(resolve_game(word)).name for word in options.loaded)):
+            await arena.host.rules.check_game(name)
         port = await arena.host.listener.listen("127.0.0.1", 0)
         if meters is None:
             await _serve_until_line(port)
