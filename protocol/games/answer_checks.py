@@ -160,7 +160,7 @@ def check_moves(game: Game[Any, Any], state: Any, call: Callable[..., Any]) -> N
         raise RulesError(f"moves returns {short_repr(moves)}: a list or a tuple, in a fixed order", "moves")
     legal, options = call("legal_moves_for_turn", game.legal_moves_for_turn, state)
     check_legal(legal, options)
-    if options is None and [game.encode_move(move) for move in moves] != legal:
+    if call("legal_moves_for_turn", game.legal_moves_for_turn, state) != (legal, options):
         raise RulesError("moves returns other moves at a second call for the same state", "moves")
     for wire in legal[:MAX_TRIED_MOVES]:
         check_move_fits(wire)

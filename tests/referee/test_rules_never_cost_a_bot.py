@@ -25,6 +25,19 @@ NOTE = (FIELDS, f"{FIELDS}\n    note: tuple = ()")
 HIDDEN = (NAME, f"    hidden = True\n{NAME}")
 CALLS = (NAME, f"    calls = [0]\n{NAME}")
 
+NAMES = """
+
+class NamedRules(Counting.rules):
+    def legal_moves_for_turn(self, state):
+        return [{"move": move, "name": name} for move, name in ((1, "one"), (2, "two"))], None
+
+    def decode_move(self, wire):
+        return super().decode_move({"move": wire["move"]})
+
+
+Counting.rules = NamedRules
+"""
+
 
 def seen(result: str) -> list[tuple[str, str]]:
     return [HIDDEN, ("    def draw(", f"    def seen(self, state, seat):\n        return {result}\n\n    def draw(")]
@@ -122,6 +135,16 @@ def test_a_bot_that_fails_or_resigns_by_itself_is_still_blamed(tmp_path: Path) -
             result = table.match.result("2026-01-01T00:01:00.000Z")
             assert [seat.reason for seat in result.seats] == [reason, "win"]
             assert table.faults == []
+
+
+def test_a_turn_may_tell_more_of_its_moves_than_a_bot_must_send(tmp_path: Path) -> None:
+    file = write_game(tmp_path)
+    file.write_text(file.read_text() + NAMES)
+    with brought(file):
+        table = Table("counting", guarded=True, rated=True).begin()
+        assert table.last(0).legal[0] == {"move": 1, "name": "one"}
+        table.send(Forfeit(0))
+        assert (table.match.result("2026-01-01T00:01:00.000Z").reason, table.faults) == (DISCONNECTED, [])
 
 
 def test_isolated_rules_are_tried_where_they_run(tmp_path: Path) -> None:
