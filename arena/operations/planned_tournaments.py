@@ -196,7 +196,8 @@ class PlannedTournaments:
         run = terms.plan(tournament, started.seed, *await self._store.read(tournament_randomness, tournament))
         if (matches := self._matches) is not None and await _is_for_runners(plan.terms, matches, run):
             log.info("runners play the tournament %s", plan.title)
-            await self._play_by(RunnerPlayers(run, entrants, run.log_folder(self._data), matches.play), run)
+            players = RunnerPlayers(run, entrants, run.log_folder(self._data), matches.play, logged=True)
+            await self._play_by(players, run)
         else:
             await self._play_here(run, entrants, plan.terms)
 

@@ -78,10 +78,17 @@ async def _build(
 
 
 async def build_contestant(
-    plan: Plan, bot: str, number: int, digest: str, versions: VersionCache, boxes: Boxes, place: int
+    plan: Plan,
+    bot: str,
+    number: int,
+    digest: str,
+    versions: VersionCache,
+    boxes: Boxes,
+    place: int,
+    match_logs: Path | None = None,
 ) -> Contestant:
     """Return a hosted bot of a plan, with the command that starts this version of it as the user at this place, or with
-    its `fault` if the program can't be built.
+    its `fault` if the program can't be built. Its client leaves the logs of its matches in the folder `match_logs`.
 
     Raise `DiskFull` if this machine has no room, `ArenaFault` if the program is gone or can't be fetched.
     """
@@ -92,7 +99,8 @@ async def build_contestant(
     except VersionGone as fault:
         raise ArenaFault(f"{bot}, version {number}: its program is gone, as the bot was deleted") from fault
     command = boxes.program_command(program.folder, program.manifest.command, place, seed=plan.bot_seed(bot))
-    client = client_command(command, "--version", f"v{number}")
+    options = () if match_logs is None else ("--match-logs", str(match_logs))
+    client = client_command(command, "--version", f"v{number}", *options)
     return Contestant(bot, client, reference=True, max_log_bytes=MAX_LOG_BYTES)
 
 

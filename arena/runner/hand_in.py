@@ -17,6 +17,7 @@ import msgspec
 from arena.hosting.limits import CACHE_DAYS, DAY_S
 from arena.operator.bot_files import MAX_FILE_PART_BYTES, StoreMatchLog, UploadFilePart
 from arena.operator.client import NoServer, NoServerAnswer
+from machine.atomic_write import replacing_file
 from protocol.errors import Fault
 from protocol.match_logs import LOG_ENDING, OPEN_LOG_ENDING, MatchLog
 from protocol.names import fold_name
@@ -38,6 +39,30 @@ log = logging.getLogger("arena.runner")
 def folder_of_version(folder: Path, bot: str, number: int) -> Path:
     """Return the folder, within the folder of the runner, in which the client of a bot's version leaves logs."""
     return folder / FOLDER_NAME / f"{number}.{fold_name(bot)}"
+
+
+def read_log(folder: Path) -> MatchLog | None:
+    """Return the log that the client of a single match has left in a folder; None if the program wrote nothing and did
+    not fail.
+    """
+    for ending in (LOG_ENDING, OPEN_LOG_ENDING):
+        for file in folder.glob(f"*{ending}"):
+            return msgspec.json.decode(file.read_bytes(), type=MatchLog)
+    return None
+
+
+def move_log(logs: Path, folder: Path, bot: str, number: int) -> None:
+    """Move the log of a single match, if there is one, to the logs of a bot's version in the folder of the runner. If
+    that fails, the log is lost.
+    """
+    try:
+        if match_log := read_log(logs):
+            version = folder_of_version(folder, bot, number)
+            version.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with replacing_file(version / f"{match_log.match}{LOG_ENDING}") as part:
+                part.write_bytes(msgspec.json.encode(match_log))
+    except (OSError, msgspec.MsgspecError) as exc:
+        log.warning("the log of a match of %s is lost: %s", bot, exc)
 
 
 def tidy_folders(folder: Path) -> None:

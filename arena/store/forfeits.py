@@ -11,10 +11,10 @@ _SELECT_UNABLE = """SELECT bots.name, count(*) AS played, count(failures.text) A
 FROM matches JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
 LEFT JOIN failures ON failures.match = seats.match AND failures.seat = seats.seat
 WHERE matches.tournament = :tournament GROUP BY bots.name
-HAVING count(failures.text) = count(*)
+HAVING count(failures.text) > 0 AND sum(seats.moves) = 0
     OR sum(CASE WHEN seats.reason = :no_show AND failures.text IS NOT NULL THEN 1 ELSE 0 END) > 0
 ORDER BY bots.name"""
-"""The query for the bots that failed in all matches of a tournament, or that could not be started for one of them."""
+"""The query for the bots that failed in a tournament without a single move, or could not be started for a match."""
 
 
 def describe_forfeits(connection: Connection, tournament: str) -> list[str]:

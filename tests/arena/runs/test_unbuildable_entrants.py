@@ -38,7 +38,7 @@ async def test_on_a_runner_its_opponent_wins_and_the_report_says_why(tmp_path: P
     versions = VersionCache(tmp_path, boxes, AsyncMock(return_value=b"no zip"))
     random = HostedSeat(bot="random", specified=BotSpec(name="random", bot="random", seed=""))
     order = replace(ORDER, seats=[ORDER.seats[0], random])
-    report = unpack_report(await play_order(order, versions, boxes, [0, 1]), order.match)
+    report = unpack_report(await play_order(order, versions, boxes, [0, 1], tmp_path), order.match)
     assert [(seat.bot, seat.rank, seat.reason) for seat in report.result.seats] == [
         ("ann", 2, "no_show"),
         ("random", 1, "win"),
@@ -55,7 +55,9 @@ class Runners:
     async def play(self, order: MatchOrder) -> bytes:
         report = unpack_report(await asyncio.to_thread(played_at_once, order), order.match)
         failures = {at: WHY for at, seat in enumerate(order.seats) if seat.bot == "ann"}
-        return pack_report(report._replace(failures=failures))
+        seats = [replace(seat, moves=0) if seat.bot == "ann" else seat for seat in report.result.seats]
+        closed = replace(report.closed, result=replace(report.result, seats=seats))
+        return pack_report(report._replace(closed=closed, failures=failures))
 
 
 async def test_a_plan_is_played_to_its_end_and_names_it_also_while_it_is_played(tmp_path: Path) -> None:
