@@ -13,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from arena.runner.box import Boxes
+from arena.runner.hand_in import folder_of_version
 from arena.runner.hosted_bot import MAX_LOG_BYTES, client_command
 from arena.runner.unpack import BuildFailed
 from arena.runner.version_cache import VersionCache, VersionGone
@@ -50,12 +51,15 @@ def built_plan(
     read: Callable[[str], Awaitable[bytes]],
     memory_mib: int,
     copies: int,
+    match_logs: Path | None = None,
 ) -> Iterator[Plan]:
     """Yield a plan whose hosted bots can be started on this machine, within the context. It blocks while it builds.
 
     Their programs are in `folder`, which is removed at the end. `read(digest)` fetches a submission. At most `copies`
-    processes of a bot run at a time, each with `memory_mib`. A bot whose program can't be built has a `fault`. Raise
-    `ArenaFault` if a program is gone or can't be fetched.
+    processes of a bot run at a time, each with `memory_mib`. A bot whose program can't be built has a `fault`. Logs of
+    matches are left in the folder `match_logs`, as in that of a runner.
+
+    Raise `ArenaFault` if a program is gone or can't be fetched.
     """
     with ExitStack() as held:
         users = held.enter_context(reserved_users(len(entrants))) if os.geteuid() == 0 else ()
@@ -64,17 +68,20 @@ def built_plan(
         versions = VersionCache(folder, boxes, read)
         for entrant in entrants:
             held.enter_context(versions.using(entrant.digest))
-        found = asyncio.run(_build(plan, entrants, versions, boxes))
+        found = asyncio.run(_build(plan, entrants, versions, boxes, match_logs))
         yield replace(plan, contestants=tuple(found.get(fold_name(one.name), one) for one in plan.contestants))
 
 
 async def _build(
-    plan: Plan, entrants: Sequence[HostedEntrant], versions: VersionCache, boxes: Boxes
+    plan: Plan, entrants: Sequence[HostedEntrant], versions: VersionCache, boxes: Boxes, match_logs: Path | None
 ) -> dict[str, Contestant]:
-    return {
-        fold_name(one.bot): await build_contestant(plan, one.bot, one.number, one.digest, versions, boxes, place)
-        for place, one in enumerate(entrants)
-    }
+    found = {}
+    for place, one in enumerate(entrants):
+        logs = None if match_logs is None else folder_of_version(match_logs, one.bot, one.number)
+        found[fold_name(one.bot)] = await build_contestant(
+            plan, one.bot, one.number, one.digest, versions, boxes, place, logs
+        )
+    return found
 
 
 async def build_contestant(

@@ -102,7 +102,7 @@ async def hand_in_logs(folder: Path, ask: Ask) -> None:
 
     Raise `NoServer` or `NoServerAnswer` if the arena does not answer; then logs wait.
     """
-    for found in await asyncio.to_thread(list, _find_logs(folder / FOLDER_NAME)):
+    for found in await asyncio.to_thread(list, find_logs(folder)):
         try:
             upload = await upload_file(ask, found.packed)
             await ask(StoreMatchLog(bot=found.bot, number=found.number, upload=upload), object)
@@ -113,22 +113,25 @@ async def hand_in_logs(folder: Path, ask: Ask) -> None:
         found.file.unlink(missing_ok=True)
 
 
-class _FoundLog(NamedTuple):
+class FoundLog(NamedTuple):
+    """The file with the log of a match, the folded name of the bot, its version's number, and the packed log."""
+
     file: Path
     bot: str
     number: int
     packed: bytes
 
 
-def _find_logs(folder: Path) -> Iterator[_FoundLog]:
-    for file in sorted(folder.glob(f"*.*/*{LOG_ENDING}")):
+def find_logs(folder: Path) -> Iterator[FoundLog]:
+    """Yield the logs that clients have left in the folder of the runner. A file that is none is removed."""
+    for file in sorted(folder.glob(f"{FOLDER_NAME}/*.*/*{LOG_ENDING}")):
         number, _, bot = file.parent.name.partition(".")
         try:
             if file.stat().st_size > MAX_LOG_FILE_BYTES:
                 raise ValueError("it is too large")
             data = file.read_bytes()
             msgspec.json.decode(data, type=MatchLog)
-            yield _FoundLog(file, bot, int(number), zlib.compress(data))
+            yield FoundLog(file, bot, int(number), zlib.compress(data))
         except (OSError, ValueError) as exc:
             log.warning("the log %s can't be read: %s", file, exc)
             file.unlink(missing_ok=True)
