@@ -192,6 +192,8 @@ def _built(
     with built_plan(
         plan, entrant_list.entrants, folder, partial(source.read, store), options.memory, setup.jobs
     ) as built:
+        for bot, fault in ((one.name, one.fault) for one in built.contestants if one.fault and not setup.strict):
+            say(f"arena: {bot}, {fault}; it forfeits its matches", err=True)
         yield built
 
 

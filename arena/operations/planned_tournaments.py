@@ -16,10 +16,12 @@ import msgspec
 from msgspec import Struct
 
 from arena.hosting.schedule import Abandon, Begin, NoteOnline, Planned, Resume, Step, next_night, next_steps
+from arena.operations.bot_files import unpack_log
 from arena.operations.tournaments import UnratedLedger
 from arena.processes.bot_commands import check_names
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.entrants import built_plan, hosted_arguments, hosted_contestant
+from arena.runner.hand_in import find_logs
 from arena.runs.contestants import Contestant, parse_contestants
 from arena.runs.hosted_players import RunnerPlayers
 from arena.runs.job import MatchJob
@@ -30,6 +32,7 @@ from arena.runs.sandbox import BotEnvironment, check_bubblewrap
 from arena.runs.schedule_limits import MAX_SERVER_MATCHES, check_size
 from arena.server.hosted_matches import HostedMatches
 from arena.store.async_store import AsyncStore
+from arena.store.bot_logs import add_log
 from arena.store.bot_versions import read_content
 from arena.store.entrants import EntrantList, HostedEntrant, unchecked_rows
 from arena.store.plan_entrants import find_plan_entrants
@@ -46,6 +49,7 @@ from arena.store.planned import (
     read_started,
 )
 from arena.store.tournament_state import tournament_randomness
+from machine.event_loop import background_task
 from machine.timestamps import format_timestamp, utc_now
 from machine.workers.local import WorkerPool, process_pool
 from protocol.errors import ArenaFault, Fault, UsageFault
@@ -196,7 +200,8 @@ class PlannedTournaments:
         run = terms.plan(tournament, started.seed, *await self._store.read(tournament_randomness, tournament))
         if (matches := self._matches) is not None and await _is_for_runners(plan.terms, matches, run):
             log.info("runners play the tournament %s", plan.title)
-            await self._play_by(RunnerPlayers(run, entrants, run.log_folder(self._data), matches.play), run)
+            players = RunnerPlayers(run, entrants, run.log_folder(self._data), matches.play, logged=True)
+            await self._play_by(players, run)
         else:
             await self._play_here(run, entrants, plan.terms)
 
@@ -210,10 +215,29 @@ class PlannedTournaments:
         logs = plan.log_folder(self._data).absolute()
         check_bubblewrap("a tournament of hosted bots")
         async with AsyncExitStack() as held:
-            building = built_plan(plan, entrants, logs / "programs", self._make_reader(), terms.memory_mib, terms.jobs)
+            held.push_async_callback(self._store_logs, logs)
+            await held.enter_async_context(background_task(self._keep_storing_logs(logs)))
+            building = built_plan(
+                plan, entrants, logs / "programs", self._make_reader(), terms.memory_mib, terms.jobs, logs
+            )
             built = await held.enter_async_context(_in_thread(building))
             pool: WorkerPool = await held.enter_async_context(_in_thread(process_pool(terms.jobs)))
             await self._play_by(PoolPlayers(_make_job(built, logs), pool), built)
+
+    async def _keep_storing_logs(self, folder: Path) -> None:
+        """Store the logs that clients leave in a folder, again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(INTERVAL_S)
+            await self._store_logs(folder)
+
+    async def _store_logs(self, folder: Path) -> None:
+        """Store the logs that clients have left in a folder. If that fails, they wait for the next call."""
+        try:
+            for found in await asyncio.to_thread(list, find_logs(folder)):
+                await self._store.write(add_log, found.bot, found.number, unpack_log(found.packed))
+                found.file.unlink(missing_ok=True)
+        except (Fault, OSError) as fault:
+            log.warning("logs of the tournament's matches wait: %s", fault)
 
     def _make_reader(self) -> Callable[[str], Any]:
         """Return a function that reads a submission on another event loop than this one."""

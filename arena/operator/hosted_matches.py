@@ -30,7 +30,9 @@ class HostedSeat(Struct, frozen=True, kw_only=True):
 
 
 class MatchOrder(Struct, frozen=True, kw_only=True):
-    """A match of a tournament, with all that its dice and its record follow from (see `Plan`)."""
+    """A match of a tournament, with all that its dice and its record follow from (see `Plan`). If it is `logged`, the
+    runner hands in what the programs write.
+    """
 
     match: Annotated[str, Meta(pattern=MATCH_ID_PATTERN)]
     tournament: Annotated[str, Meta(min_length=1, max_length=40)]
@@ -43,6 +45,7 @@ class MatchOrder(Struct, frozen=True, kw_only=True):
     clock: Clock
     place: int
     start: int
+    logged: bool = False
     seats: Annotated[list[HostedSeat], Meta(min_length=1, max_length=MAX_SEATS)]
 
 

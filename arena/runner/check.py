@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from arena.hosting.limits import MAX_REPORT_CHARS
 from arena.operator.hosting import MAX_RECORDS_BYTES, CheckVersion
 from arena.processes.bot_commands import parse_reference_spec, reference_command
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
+from arena.runner.hand_in import read_log
 from arena.runner.hosted_bot import client_command
 from arena.runner.kept_state import kept_files_of
 from arena.runner.load import machine_load
@@ -31,7 +30,7 @@ from machine.arguments import read_clock
 from protocol.display import escape_unprintable, format_count
 from protocol.errors import Fault
 from protocol.games import load_game
-from protocol.match_logs import LOG_ENDING, OPEN_LOG_ENDING, MatchLog, ProgramFault
+from protocol.match_logs import ProgramFault
 from protocol.names import fold_name
 from protocol.reasons import DISCONNECTED, FAILED, FORFEITS, ILLEGAL, NO_SHOW, TIMEOUT, VOID
 
@@ -160,17 +159,9 @@ async def _play(
     if not isinstance(played, MatchReport):
         return CheckOutcome(False, f"{game}: no match could be played: {played.fault}")
     on_record(game, await asyncio.to_thread(played.closed.pack_record))
-    log = _read_log(folder / _LOGS_FOLDER)
+    log = read_log(folder / _LOGS_FOLDER)
     output = _last_lines(folder / f"{check.bot}.log", check.bot) if log is None else log.text
     return _judge(check.bot, game, played, output, () if log is None else log.faults, machine_load())
-
-
-def _read_log(folder: Path) -> MatchLog | None:
-    """Return the log that the client has left of the match; None if the program wrote nothing and did not fail."""
-    for ending in (LOG_ENDING, OPEN_LOG_ENDING):
-        for file in folder.glob(f"*{ending}"):
-            return msgspec.json.decode(file.read_bytes(), type=MatchLog)
-    return None
 
 
 def _judge(

@@ -17,6 +17,7 @@ import msgspec
 from arena.hosting.limits import CACHE_DAYS, DAY_S
 from arena.operator.bot_files import MAX_FILE_PART_BYTES, StoreMatchLog, UploadFilePart
 from arena.operator.client import NoServer, NoServerAnswer
+from machine.atomic_write import replacing_file
 from protocol.errors import Fault
 from protocol.match_logs import LOG_ENDING, OPEN_LOG_ENDING, MatchLog
 from protocol.names import fold_name
@@ -38,6 +39,30 @@ log = logging.getLogger("arena.runner")
 def folder_of_version(folder: Path, bot: str, number: int) -> Path:
     """Return the folder, within the folder of the runner, in which the client of a bot's version leaves logs."""
     return folder / FOLDER_NAME / f"{number}.{fold_name(bot)}"
+
+
+def read_log(folder: Path) -> MatchLog | None:
+    """Return the log that the client of a single match has left in a folder; None if the program wrote nothing and did
+    not fail.
+    """
+    for ending in (LOG_ENDING, OPEN_LOG_ENDING):
+        for file in folder.glob(f"*{ending}"):
+            return msgspec.json.decode(file.read_bytes(), type=MatchLog)
+    return None
+
+
+def move_log(logs: Path, folder: Path, bot: str, number: int) -> None:
+    """Move the log of a single match, if there is one, to the logs of a bot's version in the folder of the runner. If
+    that fails, the log is lost.
+    """
+    try:
+        if match_log := read_log(logs):
+            version = folder_of_version(folder, bot, number)
+            version.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with replacing_file(version / f"{match_log.match}{LOG_ENDING}") as part:
+                part.write_bytes(msgspec.json.encode(match_log))
+    except (OSError, msgspec.MsgspecError) as exc:
+        log.warning("the log of a match of %s is lost: %s", bot, exc)
 
 
 def tidy_folders(folder: Path) -> None:
@@ -77,7 +102,7 @@ async def hand_in_logs(folder: Path, ask: Ask) -> None:
 
     Raise `NoServer` or `NoServerAnswer` if the arena does not answer; then logs wait.
     """
-    for found in await asyncio.to_thread(list, _find_logs(folder / FOLDER_NAME)):
+    for found in await asyncio.to_thread(list, find_logs(folder)):
         try:
             upload = await upload_file(ask, found.packed)
             await ask(StoreMatchLog(bot=found.bot, number=found.number, upload=upload), object)
@@ -88,22 +113,25 @@ async def hand_in_logs(folder: Path, ask: Ask) -> None:
         found.file.unlink(missing_ok=True)
 
 
-class _FoundLog(NamedTuple):
+class FoundLog(NamedTuple):
+    """The file with the log of a match, the folded name of the bot, its version's number, and the packed log."""
+
     file: Path
     bot: str
     number: int
     packed: bytes
 
 
-def _find_logs(folder: Path) -> Iterator[_FoundLog]:
-    for file in sorted(folder.glob(f"*.*/*{LOG_ENDING}")):
+def find_logs(folder: Path) -> Iterator[FoundLog]:
+    """Yield the logs that clients have left in the folder of the runner. A file that is none is removed."""
+    for file in sorted(folder.glob(f"{FOLDER_NAME}/*.*/*{LOG_ENDING}")):
         number, _, bot = file.parent.name.partition(".")
         try:
             if file.stat().st_size > MAX_LOG_FILE_BYTES:
                 raise ValueError("it is too large")
             data = file.read_bytes()
             msgspec.json.decode(data, type=MatchLog)
-            yield _FoundLog(file, bot, int(number), zlib.compress(data))
+            yield FoundLog(file, bot, int(number), zlib.compress(data))
         except (OSError, ValueError) as exc:
             log.warning("the log %s can't be read: %s", file, exc)
             file.unlink(missing_ok=True)

@@ -320,7 +320,7 @@ class RunnerSession:
             while len(places) < len(order.seats):
                 places.append(await self._free_places.get())
             log.info("plays %s of the tournament %s", order.match, order.tournament)
-            report = await play_order(order, self._versions, self._boxes, places)
+            report = await play_order(order, self._versions, self._boxes, places, self._folder)
             if len(report) > MAX_REPORT_BYTES:
                 report, fault = b"", f"the record of {order.match} is too large: {len(report)} bytes packed"
         except DiskFull as exc:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import tempfile
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from arena.processes.bot_commands import known_bots, reference_command
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
 from arena.runner.entrants import build_contestant
+from arena.runner.hand_in import move_log, read_log
 from arena.runner.version_cache import VersionCache
 from arena.runs.contestants import Contestant
 from arena.runs.hosted_players import pack_report, plan_of_order
@@ -29,8 +32,11 @@ MAX_OUTPUT_BYTES = 16 * 1024
 """Maximum bytes of the output of a bot that failed which its match's report has: the end."""
 
 
-async def play_order(order: MatchOrder, versions: VersionCache, boxes: Boxes, places: Sequence[int]) -> bytes:
+async def play_order(
+    order: MatchOrder, versions: VersionCache, boxes: Boxes, places: Sequence[int], runner_folder: Path
+) -> bytes:
     """Play a match from its beginning, and return its packed report. Each seat's program runs as the user at its place.
+    If the match is `logged`, the logs of programs are left in the folder of the runner, which hands them in.
 
     Raise `DiskFull` if this machine has no room, another `Fault` if the match can't be played.
     """
@@ -43,7 +49,8 @@ async def play_order(order: MatchOrder, versions: VersionCache, boxes: Boxes, pl
         for seat, place in zip(order.seats, places, strict=True):
             if seat.digest is not None:
                 held.enter_context(versions.using(seat.digest))
-            contestants.append(await _make_contestant(seat, plan, versions, boxes, place))
+            logs = _logs_of(seat, folder) if order.logged else None
+            contestants.append(await _make_contestant(seat, plan, versions, boxes, place, logs))
         job = MatchJob(
             key=order.match,
             plan=replace(plan, contestants=tuple(contestants)),
@@ -59,22 +66,30 @@ async def play_order(order: MatchOrder, versions: VersionCache, boxes: Boxes, pl
             await host.close()
         if isinstance(played, Aborted):
             raise played.fault
-        failed = [order.seats[number].bot for number in played.failures]
-        return pack_report(played._replace(output=tuple((bot, _read_end(folder / f"{bot}.log")) for bot in failed)))
+        for seat in order.seats if order.logged else ():
+            await asyncio.to_thread(move_log, _logs_of(seat, folder), runner_folder, seat.bot, seat.number)
+        failed = [order.seats[number] for number in played.failures]
+        return pack_report(played._replace(output=tuple((seat.bot, _read_end(seat, folder)) for seat in failed)))
 
 
-def _read_end(log: Path) -> bytes:
-    try:
-        return log.read_bytes()[-MAX_OUTPUT_BYTES:]
-    except OSError:
-        return b""
+def _logs_of(seat: HostedSeat, folder: Path) -> Path:
+    return folder / "logs" / seat.bot
+
+
+def _read_end(seat: HostedSeat, folder: Path) -> bytes:
+    """Return the end of the output of a seat's client and, if the match is logged, of its program."""
+    log = read_log(_logs_of(seat, folder))
+    written = b"" if log is None else log.text.encode()
+    with contextlib.suppress(OSError):
+        written = (folder / f"{seat.bot}.log").read_bytes() + written
+    return written[-MAX_OUTPUT_BYTES:]
 
 
 async def _make_contestant(
-    seat: HostedSeat, plan: Plan, versions: VersionCache, boxes: Boxes, place: int
+    seat: HostedSeat, plan: Plan, versions: VersionCache, boxes: Boxes, place: int, match_logs: Path | None
 ) -> Contestant:
     if seat.digest is not None:
-        return await build_contestant(plan, seat.bot, seat.number, seat.digest, versions, boxes, place)
+        return await build_contestant(plan, seat.bot, seat.number, seat.digest, versions, boxes, place, match_logs)
     if seat.specified is None or seat.specified.bot not in known_bots():
         raise UsageFault(f"the runner has no bot {short_repr(seat.bot)}")
     return Contestant(seat.bot, reference_command(seat.specified), reference=True)

@@ -23,7 +23,7 @@ from arena.runner.box import Boxes
 from arena.runner.unpack import DISK_FULL_ERRORS, DISK_FULL_EXIT_CODE, MAX_BUILT_BYTES, BuildFailed, write_files
 from machine.event_loop import run_in_thread
 from machine.subprocesses import describe_exit
-from protocol.errors import ArenaFault, os_errors_as
+from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.games import game_names
 
 BUILD_TIMEOUT_S = 120.0
@@ -38,6 +38,8 @@ MIN_FREE_BYTES = 256 * KIB * KIB
 """Free bytes of the runner's disk below which nothing new is run or checked: a version may be built twice over."""
 READ_CHUNK_BYTES = 64 * KIB
 """The number of bytes of a build's output that are read at a time."""
+DAMAGED_MESSAGE = "it is no longer what its author handed in, who should hand it in again"
+"""The reason why a submission that has other bytes than it was handed in with is not built."""
 _PART_SUFFIX = ".part"
 """The end of the name of the folder in which a version is made."""
 _GONE_SUFFIX = ".gone"
@@ -125,9 +127,12 @@ class VersionCache:
         data = await self._read(digest)
         if not data:
             raise VersionGone("the arena no longer has this program")
-        submission = await asyncio.to_thread(read_submission, data, game_names(), MAX_LIMITS)
+        try:
+            submission = await asyncio.to_thread(read_submission, data, game_names(), MAX_LIMITS)
+        except UsageFault as fault:
+            raise BuildFailed(f"{DAMAGED_MESSAGE}: {fault}") from fault
         if submission.digest != digest:
-            raise ArenaFault("the arena sent another submission than the one that was asked for")
+            raise BuildFailed(DAMAGED_MESSAGE)
         part, at = self._folder / f"{digest}{_PART_SUFFIX}", self._folder / digest
         output = ""
         with _write_errors_of(self._folder):

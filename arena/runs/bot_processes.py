@@ -73,7 +73,12 @@ class BotProcesses:
             name, spec = contestant.name, self._launch_spec(contestant, number, url)
             listen = partial(self._host.listener.add_socket, address=name)
             self._bots[name] = BotProcess(name, spec, self._folder / f"{name}.log", self._on_crash, listen)
-            await self._start_bot(self._bots[name])
+            if not contestant.fault:
+                await self._start_bot(self._bots[name])
+            elif self._job.strict:
+                raise ArenaFault(f"{name}, {contestant.fault}")
+            else:
+                self.excluded[name] = contestant.fault
 
     async def stop(self) -> list[BaseException | None]:
         """Stop all bots, and return the errors that occur. A bot that is not connected has no time to exit by itself,

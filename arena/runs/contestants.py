@@ -35,6 +35,8 @@ class Contestant(NamedTuple):
     """The specification to make the bot in this process, without a seed; None if it cannot be made here."""
     max_log_bytes: int | None = None
     """Maximum bytes of the bot's log, after which a new one begins and one is kept; None if it is not limited."""
+    fault: str = ""
+    """One line that says why the bot can't be started here, so that it forfeits its matches; empty if it can."""
 
 
 def parse_contestants(

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from arena.operator.hosted_matches import HostedSeat, MatchOrder
 from arena.ratings.tournament_pairing import Pairing
@@ -32,7 +33,8 @@ MAX_PENDING_MATCHES = 64
 
 class RunnerPlayers(ConcurrentPlayers):
     """Plays the matches of a plan by runners. `entrants` are its hosted bots; the others are built-in bots. `logs` is
-    the folder for what programs wrote in matches in which they failed.
+    the folder for what programs wrote in matches in which they failed. If the run is `logged`, runners hand in the logs
+    of all matches, for the owners of the bots.
 
     `play_order` has a runner play a match, and returns its packed report; it raises `Fault` if the match can't be
     played. The constructor raises `UsageFault` if there is another kind of bot in the plan.
@@ -45,15 +47,18 @@ class RunnerPlayers(ConcurrentPlayers):
         logs: Path,
         play_order: Callable[[MatchOrder], Awaitable[bytes]],
         concurrency: int = MAX_PENDING_MATCHES,
+        *,
+        logged: bool = False,
     ) -> None:
         super().__init__(concurrency)
+        self._logged = logged
         self._plan = plan
         self._seats = make_seats(plan, entrants)
         self._logs = logs
         self._play_order = play_order
 
     async def play_match(self, pairing: Pairing) -> MatchReport:
-        order = make_order(self._plan, pairing, self._seats)
+        order = replace(make_order(self._plan, pairing, self._seats), logged=self._logged)
         report = unpack_report(await self._play_order(order), order.match)
         for bot, output in report.output:
             if bot in pairing.seats:
@@ -130,7 +135,7 @@ def plan_of_order(order: MatchOrder) -> tuple[Plan, Pairing]:
 def pack_report(report: MatchReport) -> bytes:
     """Pack the report of a match, without its luck."""
     reply = _PackedReply.from_closed(report.closed)
-    reply = msgspec.structs.replace(reply, failures={**report.failures}, output=dict(report.output))
+    reply = replace(reply, failures={**report.failures}, output=dict(report.output))
     return gzip.compress(msgspec.json.encode(reply), mtime=0)
 
 

@@ -12,7 +12,8 @@ from sqlalchemy import Connection
 from arena.store.bot_versions import FAILED, FailedVersion, games_of
 from arena.store.dialect import execute
 from arena.store.entrants import EntrantList, describe_early_entry, find_entrants
-from arena.store.planned import WAITING, PlannedTournament
+from arena.store.forfeits import describe_forfeits
+from arena.store.planned import PLAYING, WAITING, PlannedTournament
 from protocol.errors import UsageFault
 from protocol.names import fold_name
 
@@ -87,6 +88,8 @@ def report_plan(connection: Connection, plan: PlannedTournament) -> PlanReport:
     else:
         entering = {row.bot: (row.entered, bool(row.late)) for row in rows if row.entered is not None}
         notes = plan.note.splitlines()
+        if plan.state == PLAYING and plan.tournament is not None:
+            notes += describe_forfeits(connection, plan.tournament)
     absent = [row.name for row in execute(connection, _SELECT_ABSENT, {"most": MAX_ABSENT_BOTS})]
     return PlanReport(plan=plan, bots=list(_report_bots(plan, rows, entering)), notes=notes, absent=absent)
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from arena.store.dialect import execute, insert_into
 from arena.store.entrants import HostedEntrant, freeze_entrants
+from arena.store.forfeits import describe_forfeits
 from arena.store.match_search import parse_time_bound
 from arena.store.rows import read_row
 from arena.store.tournament_state import finish_tournament, open_tournament
@@ -167,11 +168,15 @@ def _leave_waiting(
 
 
 def end_plan(connection: Connection, plan: PlannedTournament, fault: str | None = None) -> None:
-    """Note that a planned tournament was played to its end or, with a `fault`, can't be."""
-    if fault is None and plan.tournament is not None:
+    """Note that a planned tournament was played to its end, and which bots could not play, or that it can't be played
+    because of a `fault`.
+    """
+    note = fault
+    if note is None and plan.tournament is not None:
         finish_tournament(connection, plan.tournament)
-    words = {"id": plan.id, "state": OVER if fault is None else FAILED, "fault": fault}
-    query = "UPDATE planned_tournaments SET state = :state, note = coalesce(CAST(:fault AS text), note) WHERE id = :id"
+        note = "\n".join((*plan.note.splitlines(), *describe_forfeits(connection, plan.tournament)))
+    words = {"id": plan.id, "state": OVER if fault is None else FAILED, "note": note}
+    query = "UPDATE planned_tournaments SET state = :state, note = coalesce(CAST(:note AS text), note) WHERE id = :id"
     execute(connection, query, words)
 
 

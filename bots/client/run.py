@@ -81,9 +81,11 @@ def play(
     command_line_settings: PartialSettings,
     code_settings: PartialSettings,
     finish_signal: FinishSignal | None = None,
+    on_exit: Callable[[], object] = lambda: None,
 ) -> None:
     """Do the work of `run` with the settings from the command line and those that the code passes. After a
-    `finish_signal`, the bot ends once its matches under way are over. Raise `Fault` if the bot cannot play, and
+    `finish_signal`, the bot ends once its matches under way are over. `on_exit` is called before the process ends with
+    a thread that still works, so that this does not return. Raise `Fault` if the bot cannot play, and
     `SystemExit` if the exit code is not 0.
     """
     standard_streams.tolerate_lost_output()  # a broken pipe of the output must not end a match
@@ -119,7 +121,7 @@ def play(
             exit_code = runner.run(client.play())
     except KeyboardInterrupt:
         exit_code = INTERRUPTED_EXIT_CODE
-    client.exit(exit_code)
+    client.exit(exit_code, on_exit)
 
 
 def _compare_versions(bot: Bot, settings: Settings) -> None:
@@ -181,9 +183,9 @@ class Client(ClientBase):
         """Seek no more matches, and stop once those under way are over. Call this in the event loop."""
         self._run_step(self._conversation.finish)
 
-    def exit(self, code: int) -> None:
-        """End the process if the code is not 0, or if a thread still thinks, which would block the exit. Report each
-        `choose` that is still running.
+    def exit(self, code: int, on_exit: Callable[[], object] = lambda: None) -> None:
+        """End the process if the code is not 0, or if a thread still thinks, which would block the exit. Then report
+        each `choose` that is still running, and call `on_exit`.
         """
         if code == INTERRUPTED_EXIT_CODE:
             self._perform(self._conversation.on_interrupt())
@@ -192,6 +194,7 @@ class Client(ClientBase):
                 if isinstance(work, Choose) and code != INTERRUPTED_EXIT_CODE:
                     line = f"{self._bot.name}: had no move yet{format_place(work.turn)} when it left"
                     self._perform([PrintLine(line, is_error=True)])
+            on_exit()
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)  # with a thread blocked on standard input, an orderly exit makes the interpreter abort

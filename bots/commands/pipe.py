@@ -72,7 +72,7 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
     signal_ = FinishSignal() if read.finish_on_sigterm else None
     bot.start()
     try:
-        play(bot, options, PartialSettings(), signal_)
+        play(bot, options, PartialSettings(), signal_, on_exit=bot.close)
     finally:
         bot.close()
 

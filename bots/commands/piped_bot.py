@@ -80,6 +80,9 @@ class PipedBot(Bot):
         self._lock = threading.Lock()
         self._idle: list[PipedProgram] = []
         self._matches: dict[str, PipedMatch] = {}
+        self._log_written = threading.Condition()
+        self._unlogged: dict[str, PipedMatch] = {}
+        """The matches whose logs are not written, or not for the last time."""
 
     def start(self) -> None:
         """Start a program for the next match. If each match has a new one, wait until it is ready: a match should not
@@ -113,9 +116,11 @@ class PipedBot(Bot):
         program.write_line(line)
         log = OutputLog() if program.output is None else program.output.log
         with self._lock:
-            self._matches[start.match] = PipedMatch(
+            match = self._matches[start.match] = PipedMatch(
                 line, CLOCK_GRACE_S + max_compensation_ms(start.clock.bank_ms) / 1000, program, log
             )
+        if self._match_logs is not None:
+            self._unlogged[start.match] = match
 
     def rejected(self, rejected: Rejected) -> None:
         program = self._matches[rejected.match].program
@@ -137,7 +142,9 @@ class PipedBot(Bot):
             match = self._matches.pop(name, None)
         if match is None:
             return
-        if match.program is not None:
+        if match.program is None:
+            self._keep_log(name, match)
+        else:
             match.program.write_line(line)
             if not self._fresh:
                 with self._lock:
@@ -148,12 +155,12 @@ class PipedBot(Bot):
                 if self._max_state_bytes and not is_void:
                     self._keep_state(match.program, match.log)
                 match.program.kill(timeout_s=SHUTDOWN_TIMEOUT_S)
+                self._keep_log(name, match)  # before the next program starts, for a bot that plays one match alone
                 following = None
                 with contextlib.suppress(UsageFault):  # `prepare` meets it again, and reports it
                     following = self._start_idle()  # now, so that the next match need not wait for it
             if following is not None:  # another match, which waits for the lock, may take it before
                 following.wait_until_ready(READY_TIMEOUT_S)
-        self._keep_log(name, match)
 
     def _keep_state(self, program: PipedProgram, log: OutputLog) -> None:
         """Leave the tar that follows the output of a program beside the logs, for the next program and the runner."""
@@ -180,11 +187,16 @@ class PipedBot(Bot):
         self._keep_log(turn.match, match, is_open=True)
 
     def _keep_log(self, name: str, match: PipedMatch, *, is_open: bool = False) -> None:
-        if self._match_logs is not None:
+        if self._match_logs is None:
+            return
+        with self._log_written:
+            if not is_open and self._unlogged.pop(name, None) is None:
+                return
             try:
                 self._match_logs.write(match.log.to_log(name), is_open=is_open)
             except UsageFault as fault:  # no match is lost by it
                 self._say(str(fault))
+            self._log_written.notify_all()
 
     def choose(self, turn: Turn) -> Choice:
         match = self._matches[turn.match]
@@ -267,7 +279,9 @@ class PipedBot(Bot):
         say(f"{self.name}: {line}", err=True)
 
     def close(self) -> None:
-        """End all programs: close their input, and kill those that do not exit within `SHUTDOWN_TIMEOUT_S`."""
+        """End all programs: close their input, and kill those that do not exit within `SHUTDOWN_TIMEOUT_S`. Then write
+        the logs of matches that have no end here, or whose end was not dealt with yet.
+        """
         with self._lock:
             programs = self._idle + [match.program for match in self._matches.values() if match.program is not None]
         for program in programs:
@@ -275,6 +289,11 @@ class PipedBot(Bot):
         until = time.monotonic() + SHUTDOWN_TIMEOUT_S
         for program in programs:
             program.kill(timeout_s=max(0.0, until - time.monotonic()))
+        with self._log_written:  # of the matches that another thread ends now
+            until_written = max(0.0, until - time.monotonic())
+            self._log_written.wait_for(lambda: self._unlogged.keys() <= self._matches.keys(), until_written)
+        for name, match in list(self._unlogged.items()):
+            self._keep_log(name, match)
 
 
 def _place_of(turn: Turn) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import AsyncMock, Mock
 
 import pytest
+from msgspec.structs import replace
 
 from arena.hosting.submission import SubmissionLimits, read_source_file
 from arena.runner.box import MAX_PROCESSES, Boxes
-from arena.runner.entrants import built_plan, hosted_arguments, hosted_contestant
+from arena.runner.entrants import build_contestant, built_plan, hosted_arguments, hosted_contestant
+from arena.runner.unpack import BuildFailed
 from arena.runs.contestants import Contestant
 from arena.runs.plan import Plan
 from arena.store.entrants import HostedEntrant
@@ -73,6 +76,35 @@ def test_a_program_that_is_gone_is_told_with_its_bot(tmp_path: Path) -> None:
     with gone, built_plan(PLAN, [ANN], tmp_path / "programs", read_nothing, 256, 1):
         pass
     assert not (tmp_path / "programs").exists()
+
+
+def test_a_bot_whose_program_is_damaged_has_a_fault_and_the_others_have_commands(tmp_path: Path) -> None:
+    async def read_damaged(digest: str) -> bytes:
+        return SOURCE.pack() if digest == SOURCE.digest else SOURCE.pack()[:-30]
+
+    damaged = replace(ANN, digest="0" * 64)
+    with built_plan(PLAN, [damaged, BOB], tmp_path / "programs", read_damaged, 256, 1) as plan:
+        _, ann, bob = plan.contestants
+    assert (ann.command, bool(bob.command), bob.fault) == ((), True, "")
+    assert ann.fault.startswith(
+        "version 3 can't be built here: it is no longer what its author handed in, who should hand it in again: "
+    )
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("cc -o bot a.c ended with exit code 1:\na.c:1:\na.c:3: error: no x\n1 error", "1: a.c:3: error: no x"),
+        ("javac A.java ended with exit code 127:\nsh: javac: not found", "127: sh: javac: not found"),
+        ("make took more than 120 s: build less", "make took more than 120 s: build less"),
+    ],
+)
+async def test_a_build_that_fails_is_told_in_one_line(fault: str, told: str) -> None:
+    versions = Mock(get=AsyncMock(side_effect=BuildFailed(fault)))
+    ann = await build_contestant(PLAN, "Ann", 3, "", versions, Boxes(memory_mib=64), 0)
+    assert ann.fault.startswith("version 3 can't be built here: ")
+    assert ann.fault.endswith(told)
+    assert "\n" not in ann.fault
 
 
 def test_the_versions_identify_the_tournament() -> None:

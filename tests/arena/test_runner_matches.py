@@ -36,7 +36,7 @@ class Playing:
         self.outcome = asyncio.get_running_loop().create_future()
 
     async def __call__(self, order: MatchOrder, *given: Any) -> bytes:
-        self.began.put_nowait(given[-1])
+        self.began.put_nowait(given[-2])
         return await self.outcome  # type: ignore[no-any-return]
 
 
@@ -126,11 +126,13 @@ async def test_the_report_of_a_match_has_what_a_program_wrote_that_failed(
     versions, boxes = VersionCache(tmp_path, Boxes(memory_mib=64), AsyncMock()), Boxes(memory_mib=64)
     random = HostedSeat(bot="random", specified=BotSpec(name="random", bot="random", seed=""))
     order = replace(ORDER, seats=[ORDER.seats[0], random])
-    report = unpack_report(await tournament_match.play_order(order, versions, boxes, [0, 1]), order.match)
+    report = unpack_report(await tournament_match.play_order(order, versions, boxes, [0, 1], tmp_path), order.match)
     assert (report.failures, report.output) == ({0: "it crashed"}, (("ann", b"KeyError: 3\n"),))
     unknown = replace(random, specified=BotSpec(name="random", bot="/bin/sh", seed=""))
     with pytest.raises(UsageFault, match="the runner has no bot 'random'"):
-        await tournament_match.play_order(replace(order, seats=[ORDER.seats[0], unknown]), versions, boxes, [0, 1])
+        await tournament_match.play_order(
+            replace(order, seats=[ORDER.seats[0], unknown]), versions, boxes, [0, 1], tmp_path
+        )
 
 
 async def test_a_match_that_is_stopped_is_not_reported(tmp_path: Path, playing: Playing) -> None:

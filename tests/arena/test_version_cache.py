@@ -16,7 +16,6 @@ from arena.runner import unpack, version_cache
 from arena.runner.box import Boxes
 from arena.runner.unpack import BuildFailed, unpack_tar
 from arena.runner.version_cache import VersionCache, _unpack
-from protocol.errors import ArenaFault
 
 SOURCE = read_source_file("mine.sh", b"echo", ["nim"], ["nim"], SubmissionLimits())
 
@@ -127,6 +126,6 @@ async def test_a_version_is_fetched_once_and_only_if_it_has_its_digest(tmp_path:
         assert (program.folder / "mine.sh").read_bytes() == b"echo"
         assert oct((program.folder / "mine.sh").stat().st_mode)[-3:] == "755"
     assert asked == [SOURCE.digest]
-    with pytest.raises(ArenaFault, match="another submission"):
+    with pytest.raises(BuildFailed, match="no longer what its author handed in"):
         await cache.get("0" * 64, 0)
     assert [path.name for path in (tmp_path / "versions").iterdir()] == [SOURCE.digest], "nothing half-unpacked is left"

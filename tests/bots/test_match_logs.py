@@ -71,6 +71,18 @@ def test_a_log_has_what_the_program_wrote_between_its_moves(play: Play) -> None:
     assert (log.match, log.text, log.faults) == ("m-1", "begins\nthinks\nthinks\n", ())
 
 
+def test_a_bot_that_is_closed_before_it_dealt_with_the_end_of_its_match_leaves_the_log(
+    tmp_path: Path, script: Any
+) -> None:
+    program = f"while read -r l; do case $l in *legal*) echo thinks >&2; {ANSWER};; esac; done; echo ends >&2"
+    bot = PipedBot("mine", ["sh", "-c", program], match_logs=MatchLogFolder(tmp_path))
+    bot.prepare(script.start())
+    bot.choose(turn(0))
+    bot.close()
+    (file,) = tmp_path.iterdir()
+    assert (file.name, msgspec.json.decode(file.read_bytes(), type=MatchLog).text) == ("m-1.json", "thinks\nends\n")
+
+
 def test_a_crash_stands_in_the_log_by_its_ply_with_the_last_lines_though_the_match_goes_on(play: Play) -> None:
     first = f"read s; read t; {ANSWER}; read t; echo a >&2; echo b >&2; exit 3"
     log = play(f"if mkdir once 2>/dev/null; then {first}; else read s; read t; {ANSWER}; cat; fi")

@@ -72,7 +72,7 @@ def played_on_a_runner(data: Path, tournament: str, folder: Path) -> str:
         users = held.enter_context(reserved_users(2)) if os.geteuid() == 0 else ()
         boxes = Boxes(memory_mib=256, users=users)
         order = make_order(plan, plan.schedule([])[0], make_seats(plan, entrants))
-        playing = play_order(order, VersionCache(folder / "versions", boxes, read), boxes, (0, 1))
+        playing = play_order(order, VersionCache(folder / "versions", boxes, read), boxes, (0, 1), folder)
         return unpack_report(asyncio.run(playing), order.match).result.digest
 
 
