@@ -199,6 +199,15 @@ def test_rules_that_change_a_state_spoil_no_other_match(tmp_path: Any, method: s
         assert other.faults == []
 
 
+def test_a_move_that_is_legal_only_in_another_match_costs_a_bot(tmp_path: Any) -> None:
+    with brought(write_game(tmp_path, ("return [1, 2]", "return [1, 2] if state.number else [1]"))):
+        table, other = IsolatedTable("counting").begin(), IsolatedTable("counting")
+        other.elsewhere = table.elsewhere
+        other.begin().play({"move": 1})
+        table.play({"move": 2})
+        assert (table.match.standing.strikes, table.faults) == ({0: 1}, [])
+
+
 def test_matches_share_no_answers() -> None:
     with brought(EXAMPLES / "connect4.py"):
         game = Elsewhere("connect4", {}).isolate()
