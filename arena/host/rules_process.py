@@ -60,6 +60,8 @@ class RulesProcess:
         async with self._turn:
             if self._is_closed:
                 raise self._fault("the server stops")
+            if self._process is not None and self._process.returncode is not None:
+                await self._kill()  # it ended between two questions, which is no fault of the rules
             if self._process is None:
                 try:
                     await self._start()

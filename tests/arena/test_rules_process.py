@@ -66,6 +66,10 @@ async def test_a_process_answers_and_does_so_again_after_a_call_that_ended_it(tm
         with pytest.raises(RulesFault, match=r"the process of its rules gave no proper answer in moves and play$"):
             await ask(process, game.apply, fourth, {"move": 1}, dice)
         assert (await ask(process, game.apply, first, {"move": 1}, dice))[0] != second
+        assert process._process is not None
+        process._process.kill()  # as a machine without memory does, between two questions
+        await process._process.wait()
+        assert await ask(process, game.ranks, first) == (1, 1)
         await process.close()
         with pytest.raises(RulesFault, match="the server stops"):
             await load(process)
