@@ -18,7 +18,7 @@ from referee.match import Match
 from referee.record import Sealed
 from referee.state import Phase
 from referee_table import Table, ended
-from wrong_games import MUTABLE, brought, write_game
+from wrong_games import MUTABLE, NAMES, brought, write_game
 
 
 class Elsewhere:
@@ -197,6 +197,16 @@ def test_rules_that_change_a_state_spoil_no_other_match(tmp_path: Any, method: s
         reason = "a state changed after it was returned: make a new state instead"
         assert table.faults == [f"the rules of counting failed: {place}{reason}"]
         assert other.faults == []
+
+
+def test_a_move_that_is_sent_again_with_its_name_is_ignored_elsewhere_too(tmp_path: Any) -> None:
+    file = write_game(tmp_path)
+    file.write_text(file.read_text() + NAMES)
+    with brought(file):
+        table = IsolatedTable("counting").begin()
+        named = table.last(0).legal[0]
+        table.play(named)
+        assert table.send(MoveReceived(0, 0, named)) == []
 
 
 def test_a_move_that_is_legal_only_in_another_match_costs_a_bot(tmp_path: Any) -> None:

@@ -15,7 +15,7 @@ from protocol.reasons import DISCONNECTED, FAILED, VOID
 from referee.effects import Forfeit, MoveReceived, Resignation
 from referee.state import Phase
 from referee_table import Table
-from wrong_games import brought, write_game
+from wrong_games import NAMES, brought, write_game
 
 NAME = "    name ="
 MOVES = "return [1, 2]"
@@ -25,22 +25,6 @@ FIELDS = "    number: int = 0\n    seat: int = 0"
 NOTE = (FIELDS, f"{FIELDS}\n    note: tuple = ()")
 HIDDEN = (NAME, f"    hidden = True\n{NAME}")
 CALLS = (NAME, f"    calls = [0]\n{NAME}")
-
-NAMES = """
-
-class NamedRules(Counting.rules):
-    def apply(self, state, move, dice):
-        return super().apply(state, move, dice)
-
-    def legal_moves_for_turn(self, state):
-        return [{"move": move, "name": name} for move, name in ((1, "one"), (2, "two"))], None
-
-    def decode_move(self, wire):
-        return super().decode_move({"move": wire["move"]})
-
-
-Counting.rules = NamedRules
-"""
 
 
 def seen(result: str) -> list[tuple[str, str]]:
