@@ -107,6 +107,8 @@ class IsolatedGame(SimultaneousGame[bytes, Any]):
         except msgspec.ValidationError as exc:
             raise RulesFault(rules.name, f"the facts of the game have another form: {exc}") from exc
         self.answers: dict[bytes, Any] = {}
+        self.used: set[bytes] = set()
+        """The questions that were answered since answers were added last."""
         self.encoded: dict[bytes, dict[str, Any]] = {}
         """Moves as the rules encode them, by what a seat sent, packed."""
         self.fetch: Callable[[bytes], Answers] | None = None
@@ -115,13 +117,16 @@ class IsolatedGame(SimultaneousGame[bytes, Any]):
     def for_match(self) -> IsolatedGame:
         """Return a copy for one match, with answers of its own."""
         made = object.__new__(IsolatedGame)
-        made.__dict__.update(self.__dict__, answers={}, encoded={})
+        made.__dict__.update(self.__dict__, answers={}, used=set(), encoded={})
         return made
 
     def add_answers(self, answers: Answers) -> None:
-        """Keep answers, and forget older ones if there are many."""
+        """Keep answers. If there are many, forget older ones that were not used since answers were added last: the
+        event that wanted these is handled again from its beginning, however many deals it has.
+        """
         if len(self.answers) > MAX_ANSWERS:
-            self.answers.clear()
+            self.answers = {question: self.answers[question] for question in self.used}
+        self.used.clear()
         self.answers.update(answers)
 
     def _ask(self, *question: Any) -> Any:
@@ -132,6 +137,7 @@ class IsolatedGame(SimultaneousGame[bytes, Any]):
                 raise RulesWanted(packed)
             self.add_answers(self.fetch(packed))
             answer = self.answers[packed]
+        self.used.add(packed)
         return value_of(self.name, answer)
 
     def _ask_step(self, *question: Any) -> tuple[bytes, Any]:

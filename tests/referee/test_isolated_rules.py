@@ -199,6 +199,21 @@ def test_rules_that_change_a_state_spoil_no_other_match(tmp_path: Any, method: s
         assert other.faults == []
 
 
+def test_many_deals_one_after_another_are_the_same_and_their_states_count_once(tmp_path: Any) -> None:
+    turn = "return CHANCE if state.number < 40 else None if state.number >= 45 else state.seat"
+    chances = "    def chances(self, state):\n        return [(1, state._replace(number=state.number + 1))]\n\n"
+    seen = "    def seen(self, state, seat):\n        return state\n\n"
+    changes = (
+        ("return None if state.number >= 5 else state.seat", turn),
+        ("    def moves(", f"{chances}{seen}    def moves("),
+        ('    name = "counting"', '    name = "counting"\n    hidden = True'),
+    )
+    with brought(write_game(tmp_path, *changes)):
+        here, there = Table("counting", guarded=True).begin(), IsolatedTable("counting").begin()
+        assert told(there) == told(here)
+        assert there.match._states_bytes == here.match._states_bytes > 0
+
+
 def test_a_move_that_is_sent_again_with_its_name_is_ignored_elsewhere_too(tmp_path: Any) -> None:
     file = write_game(tmp_path)
     file.write_text(file.read_text() + NAMES)
