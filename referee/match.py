@@ -150,11 +150,11 @@ class Match:
         until every seat is back, for at most `return_timeout_s` seconds. Raise `RulesWanted` if answers of isolated
         rules are missing; the match is then as before the call.
         """
-        before = self.standing.snapshot()
+        before, states_bytes = self.standing.snapshot(), self._states_bytes
         try:
             return self._resume(summary, now)
         except RulesWanted:
-            self.standing = restore_snapshot(before)
+            self.standing, self._states_bytes = restore_snapshot(before), states_bytes
             raise
 
     def _resume(self, summary: JournalSummary, now: float) -> list[Effect]:
@@ -180,6 +180,7 @@ class Match:
         """Handle an event, such as a move that may be illegal or late. Return the effects for the host to perform.
         Raise `RulesWanted` if answers of isolated rules are missing; the match is then as before the event.
         """
+        states_bytes = self._states_bytes
         if type(event) is not Abort or not event.undo_last_event:
             self._standing_before = self.standing.snapshot()
         else:
@@ -188,6 +189,7 @@ class Match:
             return _HANDLERS_BY_PHASE[self.standing.phase][type(event)](self, event, now)
         except RulesWanted:
             self._undo()
+            self._states_bytes = states_bytes
             raise
         except Exception as exc:
             return self._undo_by_fault(exc, now)

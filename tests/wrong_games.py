@@ -54,6 +54,22 @@ MUTABLE = (
     ),
 )
 """Changes that give a state a method `note`, which changes the state."""
+NAMES = """
+
+class NamedRules(Counting.rules):
+    def apply(self, state, move, dice):
+        return super().apply(state, move, dice)
+
+    def legal_moves_for_turn(self, state):
+        return [{"move": move, "name": name} for move, name in ((1, "one"), (2, "two"))], None
+
+    def decode_move(self, wire):
+        return super().decode_move({"move": wire["move"]})
+
+
+Counting.rules = NamedRules
+"""
+"""Text after the game by which turns name the moves, and a bot may send a name back."""
 
 
 def write_game(folder: Path, *changes: tuple[str, str]) -> Path:

@@ -24,6 +24,10 @@ START_TIMEOUT_S = 60.0
 MAX_MEMORY_BYTES = 2 << 30
 """Maximum bytes of address space of the process of a game."""
 
+TRIAL_FACTOR = 5
+"""The number of times that the trial of a position may take longer than a call: it plays up to 100 moves, each of which
+may take as long as a call that is not slow.
+"""
 MAX_ANSWER_BYTES = 4 << 20
 """Maximum bytes of the answers to a question. A message to a client has at most a quarter of that."""
 
@@ -31,9 +35,14 @@ _pack = msgspec.msgpack.Encoder().encode
 _decode_answers = msgspec.msgpack.Decoder(dict[bytes, tuple[str, Any]]).decode
 
 
+def time_limit_s(question: bytes, call_timeout_s: float) -> float:
+    """Return the seconds in which a question must be answered."""
+    return call_timeout_s * (TRIAL_FACTOR if method_of(question) == "check_turn" else 1)
+
+
 class RulesProcess:
     """The process of one game. It is started for the first question, and again for the first one after it ended. One
-    question is asked at a time; each must be answered within `call_timeout_s`.
+    question is asked at a time; each must be answered within its `time_limit_s`.
 
     A keeper runs the process, and kills it with all that it started when this process ends.
     """
@@ -51,20 +60,22 @@ class RulesProcess:
         async with self._turn:
             if self._is_closed:
                 raise self._fault("the server stops")
+            if self._process is not None and self._process.returncode is not None:
+                await self._kill()  # it ended between two questions, which is no fault of the rules
             if self._process is None:
                 try:
                     await self._start()
                 except OSError as exc:  # the machine has no process or descriptor left
                     raise self._fault(f"the process of its rules could not start: {exc.strerror}") from exc
             message = _pack((config, question))
+            limit_s = time_limit_s(question, self._call_timeout_s)
             try:
-                async with asyncio.timeout(self._call_timeout_s):
+                async with asyncio.timeout(limit_s):
                     answers = _decode_answers(await self._exchange(message))
                 if question not in answers:
                     raise msgspec.DecodeError
             except TimeoutError:
                 await self._kill()
-                limit_s = self._call_timeout_s
                 raise self._fault(
                     f"{self._name(question)} took longer than {limit_s:g} s, so its process was ended"
                 ) from None
@@ -90,7 +101,7 @@ class RulesProcess:
         module = (sys.executable, "-P", "-m")
         worker = (*module, "arena.processes.rules_worker", self._game)
         digest = game_spec(self._game).digest
-        limits = (digest, str(self._call_timeout_s), str(MAX_MEMORY_BYTES))
+        limits = (digest, str(self._call_timeout_s * TRIAL_FACTOR), str(MAX_MEMORY_BYTES))
         with theirs, contextlib.ExitStack() as on_failure:
             on_failure.enter_context(ours)
             self._process = await asyncio.create_subprocess_exec(

@@ -14,7 +14,7 @@ from protocol.errors import BadRecord
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.names import fold_name
-from protocol.pools import with_version
+from protocol.pools import is_rules_version, with_version
 from protocol.reasons import ILLEGAL, VOID
 from referee.clock import max_compensation_ms
 from referee.course import Course
@@ -149,7 +149,8 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str, *, has_rules
     header, footer, ratings = record.header, record.footer, record.footer.ratings
     pool = rating_pool(header, footer.reason)
     pools = game.pools
-    if not has_rules and header.rules is not None:  # the rules here may have another version
+    if not has_rules and header.rules is not None and is_rules_version(header.rules.version):
+        # the rules here may have another version; that of a library, such as "open_spiel 1.6", is in no pool's name
         pools = [with_version(pool, header.rules.version) for pool in pools]
     if header.pool is not None and header.pool not in pools:
         raise BadRecord(f"{header.match}: its config is not rated in the header's pool {short_repr(header.pool)}")

@@ -104,7 +104,9 @@ class _Guard:
         self._shown: tuple[Any, Mapping[str, Any]] | None = None
         """The last state that was encoded, and the result, by which a later change of the state is noticed."""
         self._legal: Sequence[Any] = ()
-        """The encoded legal moves of the last turn. In a simultaneous round, those of the seat that was asked last."""
+        """The encoded legal moves that were asked for last."""
+        self._legal_in: Sequence[Any] = ()
+        """The state in which these are legal. In a simultaneous round, the seat, too."""
         self._decoded: tuple[Any, Any] = None, None
         """The last move that was decoded, and its encoded form."""
 
@@ -127,7 +129,7 @@ class _Guard:
                 return result
             except (Exception, SystemExit) as exc:
                 fault: BaseException | None = exc
-                if may_refuse and isinstance(exc, (IllegalMove, MalformedMove)) and not self._is_of_author(exc):
+                if may_refuse and isinstance(exc, (IllegalMove, MalformedMove)) and not self._is_of_author(method, exc):
                     fault = self._find_wrong_refusal(method, arguments, exc)
                 if fault is None:
                     raise
@@ -171,12 +173,12 @@ class _Guard:
         if self._shown is not None and self._shown[0] is state and method in ("apply", "apply_chance", "resolve_round"):
             check_event(method, self._shown[1], result[1])
 
-    def _note_legal(self, legal: Sequence[Any], options: Any = None) -> None:
+    def _note_legal(self, given: Sequence[Any], legal: Sequence[Any], options: Any = None) -> None:
         check_legal(legal, options)
-        self._legal = legal
+        self._legal, self._legal_in = legal, given
 
-    def _note_legal_of_seat(self, moves: Sequence[Any]) -> None:
-        self._note_legal([self._game.encode_move(move) for move in moves])
+    def _note_legal_of_seat(self, given: Sequence[Any], moves: Sequence[Any]) -> None:
+        self._note_legal(given, [self._game.encode_move(move) for move in moves])
 
     def _note_decoded(self, wire: Any, move: Any) -> None:
         self._decoded = move, wire
@@ -190,15 +192,25 @@ class _Guard:
         move, wire = self._decoded
         if move is not arguments[-1 if method == "check_move" else 1]:
             return None
-        found = refused_move(wire, self._legal, refusal)
-        if found is None and method == "apply":  # another match may have been asked last
-            legal, _ = self._call("legal_moves_for_turn", self._game.legal_moves_for_turn, arguments[0])
-            found = refused_move(wire, legal, refusal)
-        return found
+        return refused_move(wire, self._legal_for(method, arguments), refusal)
 
-    def _is_of_author(self, exc: BaseException) -> bool:
-        """Return whether the author of a `TurnGame` refused a move. `TurnRules` refuses illegal moves itself."""
-        return isinstance(self._game, TurnRules) and bool(find_place(self._room, exc))
+    def _legal_for(self, method: str, arguments: Sequence[Any]) -> Sequence[Any]:
+        """Return the encoded legal moves of the seat whose move the method `method` got with these arguments."""
+        game: Any = self._game
+        asked = arguments[:2] if method == "check_move" else arguments[:1]
+        if asked == self._legal_in:
+            return self._legal
+        if method == "check_move":  # another seat was asked last
+            return [game.encode_move(move) for move in self._call("legal_moves_of", game.legal_moves_of, *asked)]
+        legal: Sequence[Any] = self._call("legal_moves_for_turn", game.legal_moves_for_turn, *asked)[0]
+        return legal  # another match was asked last
+
+    def _is_of_author(self, method: str, exc: BaseException) -> bool:
+        """Return whether the author of a `TurnGame` refused a move. `TurnRules` refuses illegal moves itself, unless
+        the author overrides its method.
+        """
+        is_own = getattr(type(self._game), method) is not getattr(TurnRules, method, None)
+        return not is_own and bool(find_place(self._room, exc))
 
 
 _ANSWER_CHECKS: Mapping[str, Callable[[_Guard, Sequence[Any], Any], None]] = {
@@ -206,8 +218,8 @@ _ANSWER_CHECKS: Mapping[str, Callable[[_Guard, Sequence[Any], Any], None]] = {
     "returns": lambda guard, given, payoffs: check_returns(guard._game, payoffs),
     "view": lambda guard, given, seen: check_view(guard._game, seen, given[1]),
     "view_event": lambda guard, given, event: _check_sendable(event),
-    "legal_moves_for_turn": lambda guard, given, answer: guard._note_legal(*answer),
-    "legal_moves_of": lambda guard, given, moves: guard._note_legal_of_seat(moves),
+    "legal_moves_for_turn": lambda guard, given, answer: guard._note_legal(given, *answer),
+    "legal_moves_of": lambda guard, given, moves: guard._note_legal_of_seat(given, moves),
     "decode_move": lambda guard, given, move: guard._note_decoded(given[0], move),
 }
 """The checks of what methods answer, each with the arguments of the call."""

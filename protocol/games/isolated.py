@@ -107,19 +107,26 @@ class IsolatedGame(SimultaneousGame[bytes, Any]):
         except msgspec.ValidationError as exc:
             raise RulesFault(rules.name, f"the facts of the game have another form: {exc}") from exc
         self.answers: dict[bytes, Any] = {}
+        self.used: set[bytes] = set()
+        """The questions that were answered since answers were added last."""
+        self.encoded: dict[bytes, dict[str, Any]] = {}
+        """Moves as the rules encode them, by what a seat sent, packed."""
         self.fetch: Callable[[bytes], Answers] | None = None
         """A function that fetches answers while its caller waits; None if `RulesWanted` is to be raised."""
 
     def for_match(self) -> IsolatedGame:
         """Return a copy for one match, with answers of its own."""
         made = object.__new__(IsolatedGame)
-        made.__dict__.update(self.__dict__, answers={})
+        made.__dict__.update(self.__dict__, answers={}, used=set(), encoded={})
         return made
 
     def add_answers(self, answers: Answers) -> None:
-        """Keep answers, and forget older ones if there are many."""
+        """Keep answers. If there are many, forget older ones that were not used since answers were added last: the
+        event that wanted these is handled again from its beginning, however many deals it has.
+        """
         if len(self.answers) > MAX_ANSWERS:
-            self.answers.clear()
+            self.answers = {question: self.answers[question] for question in self.used}
+        self.used.clear()
         self.answers.update(answers)
 
     def _ask(self, *question: Any) -> Any:
@@ -130,6 +137,7 @@ class IsolatedGame(SimultaneousGame[bytes, Any]):
                 raise RulesWanted(packed)
             self.add_answers(self.fetch(packed))
             answer = self.answers[packed]
+        self.used.add(packed)
         return value_of(self.name, answer)
 
     def _ask_step(self, *question: Any) -> tuple[bytes, Any]:
@@ -143,7 +151,9 @@ class IsolatedGame(SimultaneousGame[bytes, Any]):
         return self._ask_step("initial", *dice.identity)
 
     def apply(self, state: bytes, move: Any, dice: Dice) -> tuple[bytes, Event]:  # type: ignore[override]
-        return self._ask_step("apply", state, move, *dice.identity)
+        after, event = self._ask_step("apply", state, move, *dice.identity)
+        self._note_encoded(move, event.move or move)
+        return after, event
 
     def apply_chance(self, state: bytes, dice: Dice) -> tuple[bytes, Event]:
         return self._ask_step("apply_chance", state, *dice.identity)
@@ -155,7 +165,7 @@ class IsolatedGame(SimultaneousGame[bytes, Any]):
         return self._ask_step("remove_seat", state, seat)[0]
 
     def check_move(self, state: bytes, seat: int, move: Any) -> None:
-        self._ask("check_move", state, seat, move)
+        self._note_encoded(move, self._ask("check_move", state, seat, move))
 
     def check_turn(self, state: bytes) -> None:
         self._ask("check_turn", state)
@@ -201,8 +211,14 @@ class IsolatedGame(SimultaneousGame[bytes, Any]):
         return _pack(wire)
 
     def encode_move(self, move: Any) -> dict[str, Any]:
-        encoded: dict[str, Any] = move
+        encoded: dict[str, Any] = self.encoded.get(_pack(move), move)
         return encoded
+
+    def _note_encoded(self, move: Any, encoded: dict[str, Any]) -> None:
+        if len(self.encoded) > MAX_ANSWERS:
+            self.encoded.clear()
+        if encoded != move:  # it had the move's name, too
+            self.encoded[_pack(move)] = encoded
 
     def decode_move(self, wire: Any) -> Any:
         """Return the move unchanged: `apply` and `check_move` refuse it if it is malformed. Refuse here what can't
@@ -337,7 +353,9 @@ def _answer_query(
     else:
         state = _decode(game, arguments[0], states)
         if method == "check_move":
-            value = game.check_move(state, arguments[1], game.decode_move(arguments[2]))
+            move = game.decode_move(arguments[2])
+            game.check_move(state, arguments[1], move)
+            value = game.encode_move(move)
         elif method == "legal_moves_of":
             value = [game.encode_move(move) for move in game.legal_moves_of(state, arguments[1])]
         else:

@@ -8,12 +8,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from arena.host.rules_process import RulesProcess
+from arena.host.game_watch import GameLimits
+from arena.host.rules_process import RulesProcess, time_limit_s
 from protocol.dice import Dice
 from protocol.errors import RulesFault
 from protocol.games import game_class
+from protocol.games.answer_checks import MAX_TRIED_MOVES
 from protocol.games.isolated import IsolatedGame, RulesWanted, load_question, value_of
 from timeouts import WITHIN
 from wrong_games import brought, write_game
@@ -63,6 +66,10 @@ async def test_a_process_answers_and_does_so_again_after_a_call_that_ended_it(tm
         with pytest.raises(RulesFault, match=r"the process of its rules gave no proper answer in moves and play$"):
             await ask(process, game.apply, fourth, {"move": 1}, dice)
         assert (await ask(process, game.apply, first, {"move": 1}, dice))[0] != second
+        assert process._process is not None
+        process._process.kill()  # as a machine without memory does, between two questions
+        await process._process.wait()
+        assert await ask(process, game.ranks, first) == (1, 1)
         await process.close()
         with pytest.raises(RulesFault, match="the server stops"):
             await load(process)
@@ -74,6 +81,12 @@ async def test_a_call_that_does_not_return_is_ended(tmp_path: Path) -> None:
         with pytest.raises(RulesFault, match=r"start took longer than 0.2 s, so its process was ended"):
             await load(process)
         await process.close()
+
+
+def test_a_trial_has_time_for_as_many_moves_as_it_plays() -> None:
+    limits = GameLimits()
+    trial, call = (time_limit_s(msgspec.msgpack.encode((method, b"")), 1.0) for method in ("check_turn", "apply"))
+    assert (trial, call) == (limits.slow_call_s * MAX_TRIED_MOVES, limits.call_timeout_s)
 
 
 async def test_a_process_that_the_machine_has_no_room_for_is_a_fault_of_the_rules(

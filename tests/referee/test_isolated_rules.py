@@ -18,7 +18,7 @@ from referee.match import Match
 from referee.record import Sealed
 from referee.state import Phase
 from referee_table import Table, ended
-from wrong_games import MUTABLE, brought, write_game
+from wrong_games import MUTABLE, NAMES, brought, write_game
 
 
 class Elsewhere:
@@ -197,6 +197,40 @@ def test_rules_that_change_a_state_spoil_no_other_match(tmp_path: Any, method: s
         reason = "a state changed after it was returned: make a new state instead"
         assert table.faults == [f"the rules of counting failed: {place}{reason}"]
         assert other.faults == []
+
+
+def test_many_deals_one_after_another_are_the_same_and_their_states_count_once(tmp_path: Any) -> None:
+    turn = "return CHANCE if state.number < 40 else None if state.number >= 45 else state.seat"
+    chances = "    def chances(self, state):\n        return [(1, state._replace(number=state.number + 1))]\n\n"
+    seen = "    def seen(self, state, seat):\n        return state\n\n"
+    changes = (
+        ("return None if state.number >= 5 else state.seat", turn),
+        ("    def moves(", f"{chances}{seen}    def moves("),
+        ('    name = "counting"', '    name = "counting"\n    hidden = True'),
+    )
+    with brought(write_game(tmp_path, *changes)):
+        here, there = Table("counting", guarded=True).begin(), IsolatedTable("counting").begin()
+        assert told(there) == told(here)
+        assert there.match._states_bytes == here.match._states_bytes > 0
+
+
+def test_a_move_that_is_sent_again_with_its_name_is_ignored_elsewhere_too(tmp_path: Any) -> None:
+    file = write_game(tmp_path)
+    file.write_text(file.read_text() + NAMES)
+    with brought(file):
+        table = IsolatedTable("counting").begin()
+        named = table.last(0).legal[0]
+        table.play(named)
+        assert table.send(MoveReceived(0, 0, named)) == []
+
+
+def test_a_move_that_is_legal_only_in_another_match_costs_a_bot(tmp_path: Any) -> None:
+    with brought(write_game(tmp_path, ("return [1, 2]", "return [1, 2] if state.number else [1]"))):
+        table, other = IsolatedTable("counting").begin(), IsolatedTable("counting")
+        other.elsewhere = table.elsewhere
+        other.begin().play({"move": 1})
+        table.play({"move": 2})
+        assert (table.match.standing.strikes, table.faults) == ({0: 1}, [])
 
 
 def test_matches_share_no_answers() -> None:

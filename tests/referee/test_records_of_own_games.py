@@ -214,6 +214,16 @@ def test_without_the_rules_a_line_says_what_was_checked_and_that_no_move_was_ref
     assert said.checked == f"the seed, {len(events)} digests, whose turn it was{parts}"
 
 
+def test_a_rated_record_whose_rules_have_the_version_of_a_library_is_right_without_them() -> None:
+    with known("onecard", version="library 1.2"):
+        rows = rows_of(play_on(table_of("onecard", rated=True).begin()).packed())
+    assert verified(rows).missing_rules == (
+        "no move was refereed: the rules of onecard (version library 1.2, digest abababababab) are not here"
+    )
+    with known("onecard", version="library 1.3", digest="cd" * 32):
+        assert "version library 1.3" in verified(rows).other_rules
+
+
 def test_matches_that_were_called_off_are_checked_too() -> None:
     with known("pig"):
         early, late, struck = table_of("pig", rated=True), table_of("pig").begin(), table_of("pig").begin()

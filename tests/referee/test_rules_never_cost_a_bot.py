@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,10 @@ from protocol.errors import RulesFault
 from protocol.games import game_class, guard_game, load_game
 from protocol.games.isolated import IsolatedGame, answer, answer_load, load_question, value_of
 from protocol.reasons import DISCONNECTED, FAILED, VOID
-from referee.effects import Forfeit, Resignation
+from referee.effects import Forfeit, MoveReceived, Resignation
 from referee.state import Phase
 from referee_table import Table
-from wrong_games import brought, write_game
+from wrong_games import NAMES, brought, write_game
 
 NAME = "    name ="
 MOVES = "return [1, 2]"
@@ -24,19 +25,6 @@ FIELDS = "    number: int = 0\n    seat: int = 0"
 NOTE = (FIELDS, f"{FIELDS}\n    note: tuple = ()")
 HIDDEN = (NAME, f"    hidden = True\n{NAME}")
 CALLS = (NAME, f"    calls = [0]\n{NAME}")
-
-NAMES = """
-
-class NamedRules(Counting.rules):
-    def legal_moves_for_turn(self, state):
-        return [{"move": move, "name": name} for move, name in ((1, "one"), (2, "two"))], None
-
-    def decode_move(self, wire):
-        return super().decode_move({"move": wire["move"]})
-
-
-Counting.rules = NamedRules
-"""
 
 
 def seen(result: str) -> list[tuple[str, str]]:
@@ -145,6 +133,26 @@ def test_a_turn_may_tell_more_of_its_moves_than_a_bot_must_send(tmp_path: Path) 
         assert table.last(0).legal[0] == {"move": 1, "name": "one"}
         table.send(Forfeit(0))
         assert (table.match.result("2026-01-01T00:01:00.000Z").reason, table.faults) == (DISCONNECTED, [])
+
+
+@pytest.mark.parametrize("wrong", [{"move": 3}, {"move": "1"}, {"move": 1.5, "name": "one"}])
+def test_a_wrong_move_costs_a_bot_though_the_author_reads_and_plays_moves_himself(tmp_path: Path, wrong: Any) -> None:
+    file = write_game(tmp_path)
+    file.write_text(file.read_text() + NAMES)
+    with brought(file):
+        table = Table("counting", guarded=True, rated=True).begin()
+        table.play(wrong)
+        assert (table.match.standing.strikes, table.faults) == ({0: 1}, [])
+
+
+@pytest.mark.usefixtures("dibs")
+def test_a_move_that_only_another_seat_may_make_costs_a_bot() -> None:
+    table = Table("bids", guarded=True).begin()
+    for seat in 2 * (0, 1, 2):
+        table.send(MoveReceived(seat, table.ply, {"bid": 0}))
+    assert [len(table.last(seat).legal) for seat in range(3)] == [2, 1, 4]
+    table.send(MoveReceived(0, table.ply, {"bid": 3}))
+    assert (table.match.standing.strikes, table.faults) == ({0: 1}, [])
 
 
 def test_isolated_rules_are_tried_where_they_run(tmp_path: Path) -> None:

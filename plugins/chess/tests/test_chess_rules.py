@@ -133,9 +133,12 @@ def test_a_name_that_is_none_is_refused(san: object) -> None:
         RULES.decode_move({"move": "g1f3", "san": san})
 
 
-def test_an_illegal_move_is_refused_with_some_legal_ones() -> None:
+@pytest.mark.parametrize("rules", [RULES, guard_game(RULES)], ids=["trusted", "guarded"])
+def test_an_illegal_move_is_refused_with_some_legal_ones(rules: Any) -> None:
     with pytest.raises(IllegalMove, match=r"'e2e5' is not a legal move now: one of g1h3, .* and 12 more"):
-        after("e2e5")
+        rules.apply(at(chess.STARTING_FEN), rules.decode_move({"move": "e2e5"}), DICE)
+    with pytest.raises(MalformedMove, match="this one has 3"):
+        rules.decode_move(3)
 
 
 def test_mate_wins_and_the_mated_side_loses() -> None:
