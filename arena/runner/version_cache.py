@@ -38,7 +38,7 @@ MIN_FREE_BYTES = 256 * KIB * KIB
 """Free bytes of the runner's disk below which nothing new is run or checked: a version may be built twice over."""
 READ_CHUNK_BYTES = 64 * KIB
 """The number of bytes of a build's output that are read at a time."""
-DAMAGED_MESSAGE = "it is no longer what its author handed in, who should hand it in again"
+DAMAGED_MESSAGE = "it is no longer what its author handed in: hand it in again"
 """The reason why a submission that has other bytes than it was handed in with is not built."""
 _PART_SUFFIX = ".part"
 """The end of the name of the folder in which a version is made."""

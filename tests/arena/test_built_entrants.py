@@ -87,7 +87,7 @@ def test_a_bot_whose_program_is_damaged_has_a_fault_and_the_others_have_commands
         _, ann, bob = plan.contestants
     assert (ann.command, bool(bob.command), bob.fault) == ((), True, "")
     assert ann.fault.startswith(
-        "version 3 can't be built here: it is no longer what its author handed in, who should hand it in again: "
+        "version 3 can't be built here: it is no longer what its author handed in: hand it in again: "
     )
 
 
