@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
-from collections.abc import AsyncIterator
-from typing import Literal, NamedTuple
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -13,70 +14,27 @@ from playwright.async_api import expect
 from chromium import PHONE, Visit, barriers, sideways
 from example_games import EXAMPLES
 from house import House, sit_down
-from machine.game_discovery import load_game_file
+from machine.game_discovery import GAME_FILES_VARIABLE, load_game_file
 from players import Player, player
-from protocol.games.spec import GameSpec
-from protocol.games.turn_game import TurnGame
 from registered_games import registered
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-Step = Literal["a1a2q", "a1a2r", "b2b1q", "b2b1r"]
 
-
-class Crossed(NamedTuple):
-    """The moves so far."""
-
-    moves: tuple[Step, ...] = ()
-
-
-class Crossing(TurnGame[Crossed, Step]):
-    """Each seat's pawn crosses a board of four cells, and becomes a queen or a rook."""
-
-    name = "crossing"
-    marks = ("♙", "♟")
-    row_labels = "21"
-    column_labels = "ab"
-    rotates_board = True
-
-    def start(self) -> Crossed:
-        return Crossed()
-
-    def turn(self, state: Crossed) -> int | None:
-        return None if len(state.moves) == 2 else len(state.moves)
-
-    def moves(self, state: Crossed) -> list[Step]:
-        return ["b2b1q", "b2b1r"] if state.moves else ["a1a2q", "a1a2r"]
-
-    def play(self, state: Crossed, move: Step) -> Crossed:
-        return Crossed((*state.moves, move))
-
-    def winner(self, state: Crossed) -> None:
-        return None
-
-    def grid(self, state: Crossed) -> list[list[str]]:
-        left, right = ["", "♙"], ["♟", ""]
-        left = ["♕", ""] if state.moves else left
-        return [list(row) for row in zip(left, right, strict=True)]
-
-    def cells(self, move: Step) -> list[tuple[int, int]]:
-        return [("21".index(move[at + 1]), "ab".index(move[at])) for at in (0, 2)]
-
-    def highlights(self, state: Crossed) -> list[tuple[int, int]]:
-        return [(0, 0)] if state.moves else []
+@pytest.fixture(scope="module", autouse=True)
+def games() -> Iterator[None]:
+    """Register three games of files, here and for the processes that start later, until no page is open any more."""
+    files = (EXAMPLES / "connect4.py", EXAMPLES / "onecard.py", Path(__file__).with_name("crossing.py"))
+    specs = [spec._replace(board=None, styles=()) for file in files for spec in load_game_file(file)]
+    with pytest.MonkeyPatch.context() as monkeypatch, registered(*specs):
+        monkeypatch.setenv(GAME_FILES_VARIABLE, os.pathsep.join(map(str, files)))
+        yield
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def rival(house: House) -> AsyncIterator[Player]:
-    """Have a bot wait at an arena that knows two of the examples, and the game of this module."""
-    specs = [
-        spec._replace(board=None, styles=())
-        for file in ("connect4", "onecard")
-        for spec in load_game_file(EXAMPLES / f"{file}.py")
-    ]
-    with registered(*specs, GameSpec("crossing", __name__, f"{__name__}:Crossing.rules", "1", "0" * 64)):
-        async with player(house.url, f"rival-{secrets.token_hex(4)}", follow=True) as rival:
-            yield rival
+    async with player(house.url, f"rival-{secrets.token_hex(4)}", follow=True) as rival:
+        yield rival
 
 
 async def test_a_person_presses_cells_of_a_grid_on_a_phone(visit: Visit, rival: Player) -> None:
@@ -143,7 +101,6 @@ async def test_a_person_moves_by_keyboard_on_a_board_that_is_seen_from_their_own
     assert await barriers(page) == ""
 
 
-@pytest.mark.usefixtures("rival")
 async def test_the_rules_of_a_game_without_a_text_say_what_it_is_about(visit: Visit) -> None:
     page = await visit.open("/rules/onecard")
     await expect(page.locator(".brief")).to_contain_text("card")
