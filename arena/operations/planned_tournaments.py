@@ -22,7 +22,7 @@ from arena.processes.bot_commands import check_names
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.entrants import built_plan, hosted_arguments, hosted_contestant
 from arena.runner.hand_in import find_logs
-from arena.runs.contestants import Contestant, parse_contestants
+from arena.runs.contestants import Contestant, parse_builtin_contestants
 from arena.runs.hosted_players import RunnerPlayers
 from arena.runs.job import MatchJob
 from arena.runs.plan import Plan, RunTerms
@@ -278,7 +278,7 @@ def make_terms(plan: PlannedTournament, entrant_list: EntrantList) -> RunTerms:
         "as_of": entrant_list.as_of,
     }
     contestants = (
-        *parse_contestants(terms.opponents, {}, min_bots=0),
+        *parse_builtin_contestants(terms.opponents),
         *map(hosted_contestant, entrant_list.entrants),
     )
     check_names([one.name for one in contestants])
@@ -317,7 +317,7 @@ def restore_terms(started: StartedTournament) -> tuple[RunTerms, list[HostedEntr
     ]
     hosted = {one.bot: hosted_contestant(one) for one in entrants}
     own = [word for word in arguments.bots if word not in hosted]
-    others = dict(zip(own, parse_contestants(own, {}, min_bots=0), strict=True))
+    others = dict(zip(own, parse_builtin_contestants(own), strict=True))
     terms = PlannedTerms(
         game=arguments.game,
         config=arguments.config,
