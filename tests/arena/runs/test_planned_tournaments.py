@@ -100,7 +100,7 @@ async def test_one_whose_bot_was_deleted_meanwhile_says_so(
         await plans.wait()
     await plans.look()
     (failed,) = await store.read(planned.list_plans)
-    assert (failed.state, failed.note) == ("failed", "ann, version 1: its program is gone, as the bot was deleted")
+    assert (failed.state, failed.note) == ("failed", "deleted-1: its program is gone, as the bot was deleted")
 
 
 async def test_one_that_can_not_be_played_is_given_up_with_the_reason(store: AsyncStore, tmp_path: Path) -> None:
