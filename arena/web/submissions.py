@@ -355,12 +355,15 @@ def _origin(request: Request) -> str:
 
 
 def _check_query(request: Request, fields: Sequence[str]) -> None:
-    """Raise `UsageFault` if a query has none of these fields, or another one."""
+    """Raise `UsageFault` if a query has none of these fields, another one, or one twice that is no `game`."""
     asked = list(request.query_params)
     unknown = next((field for field in asked if field not in fields), None)
     if unknown is not None or not asked:
         given = "there is no field" if unknown is None else f"there is no field {short_repr(unknown)}"
         raise UsageFault(f"{given} in the query: {list_choices(fields)}")
+    for field in asked:
+        if field != "game" and len(request.query_params.getlist(field)) > 1:
+            raise UsageFault(f"{field} is given twice: give it once or not at all")
 
 
 def _number_of(request: Request) -> int:
