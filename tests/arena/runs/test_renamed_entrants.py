@@ -87,13 +87,3 @@ async def test_a_tournament_ends_when_one_of_its_bots_is_deleted_and_no_result_b
     ended = await find(store)
     assert (ended.state, ended.note) == ("failed", DELETED_NOTE)
     assert [bot.name for bot in await store.read(registry.all_bots)] == ["bob", "deleted-1"]
-
-
-async def test_a_tournament_that_has_not_begun_follows_a_renamed_bot(store: AsyncStore, tmp_path: Path) -> None:
-    plan = await find(store)
-    await store.write(planned.note_online, plan, ["ann", "bob"])
-    await store.write(registry.rename_bot, "ann", "Zoe")
-    terms = (await find(store)).terms
-    assert (terms.bots, terms.online_bots) == (["Zoe", "bob"], ["bob", "zoe"])
-    await PlannedTournaments(store, tmp_path, list).look()
-    assert (await find(store)).state == "playing"
