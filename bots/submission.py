@@ -38,6 +38,8 @@ POLL_INTERVAL_S = 1.0
 """Seconds between two questions how a check goes."""
 CHECK_TIMEOUT_S = 3600.0
 """Seconds for which a check is followed."""
+RESTART_TIMEOUT_S = 60.0
+"""Seconds for which a page that does not answer is asked again, because its arena may be restarting."""
 BUSY_TIMEOUT_S = 300.0
 """Seconds for which a program is handed in again while the arena is busy with others."""
 OPEN_STATES = ("waiting", "checking")
@@ -154,7 +156,8 @@ class BotSubmissions:
         """Return a version once its check has ended. Raise `Fault` after `CHECK_TIMEOUT_S`."""
         until = time.monotonic() + CHECK_TIMEOUT_S
         while time.monotonic() < until:
-            version = convert(self._page.fetch("bots", self._bot, "submissions", str(version.number)), Version)
+            told = fetch_despite_restart(self._page, "bots", self._bot, "submissions", str(version.number))
+            version = convert(told, Version)
             if version.state not in OPEN_STATES:
                 return version
             time.sleep(POLL_INTERVAL_S)
@@ -296,6 +299,18 @@ async def _register(server: str, bot: str, token: str) -> None:
             if isinstance(message, Error):
                 raise _Refused(f"{bot}: {escape_unprintable(message.message)}")
     raise Fault(f"{bot}: the arena ended the connection before it answered")
+
+
+def fetch_despite_restart(client: PageClient, *path: str) -> Any:
+    """Return the page's answer as `PageClient.fetch` does. A page that does not answer is asked again for a while."""
+    until = time.monotonic() + RESTART_TIMEOUT_S
+    while True:
+        try:
+            return client.fetch(*path)
+        except PageError as fault:
+            if fault.status not in (0, HTTPStatus.SERVICE_UNAVAILABLE) or time.monotonic() >= until:
+                raise
+        time.sleep(POLL_INTERVAL_S)
 
 
 @contextmanager

@@ -13,12 +13,16 @@ from typer.main import get_command
 from machine.file_options import require_file_names
 from machine.main_program import run_program
 from machine.terminal import say
+from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 _ParseError: type[Exception] = typer.BadParameter.__mro__[1]
 """The base class of all usage errors of Typer, which exports only some of them."""
 _WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
 """The pattern of Typer's message about a value of the wrong type."""
+
+_NOT_UTF8_REASON = "surrogates not allowed"
+"""The reason of the error about a word of the command line, or a file's name, whose bytes are not UTF-8."""
 
 
 def run(app: typer.Typer, name: str, words: Sequence[str] | None = None) -> NoReturn:
@@ -38,6 +42,10 @@ def run_command(app: typer.Typer, words: Sequence[str] | None = None, program_na
         code = command(words, prog_name=program_name, standalone_mode=False)
     except _ParseError as exc:
         raise _to_fault(exc) from exc
+    except UnicodeEncodeError as exc:
+        if exc.reason != _NOT_UTF8_REASON:
+            raise
+        raise UsageFault(f"{short_repr(exc.object)} is not UTF-8: write it, or name the file, in UTF-8") from exc
     if isinstance(code, int) and code:
         raise SystemExit(code)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -140,17 +141,22 @@ def _read_matches(reader: Reader, tournament: str) -> list[Result]:
 
 def write_sources(where: str, to: Path, tournament: str | None) -> None:
     """Write the programs of hosted bots into one zip, each in a folder with the bot's name: those that entered a
-    tournament, or else those that are active. Raise `Fault` if there are none, or the file can't be written.
+    tournament, or else those that are active. One that is damaged in the database is left out, and told. Raise `Fault`
+    if there are none, or the file can't be written.
     """
     packed = io.BytesIO()
     count = 0
     with closing(Reader.open(where)) as reader, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for bot, _, content in reader.iterate(sources_of, tournament):
+        for bot, number, content in reader.iterate(sources_of, tournament):
+            try:
+                with zipfile.ZipFile(io.BytesIO(content)) as program:
+                    files = {path: program.read(path) for path in program.namelist()}
+            except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError):
+                say(f"arena: {bot}, version {number}, is damaged in the database: it is left out", err=True)
+                continue
             count += 1
-            with zipfile.ZipFile(io.BytesIO(content)) as program:
-                for path in program.namelist():
-                    info = zipfile.ZipInfo(f"{bot}/{path}", SOURCES_DATE)
-                    archive.writestr(info, program.read(path), zipfile.ZIP_DEFLATED)
+            for path, file in files.items():
+                archive.writestr(zipfile.ZipInfo(f"{bot}/{path}", SOURCES_DATE), file, zipfile.ZIP_DEFLATED)
     if not count:
         raise UsageFault(
             "there are no programs of hosted bots here"

@@ -39,7 +39,7 @@ from machine.arguments import add_preset, read_clock, read_value
 from machine.cores import usable_cores, warn_of_excess
 from machine.game_files import copied_folders
 from machine.output_file import why_not_writable
-from protocol.display import short_repr
+from protocol.display import format_count, short_repr
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import config_keys, load_game
 from protocol.names import is_bot_name
@@ -258,9 +258,8 @@ def _hosted_contestants(
     check_names([bot.name for bot in bots])
     if len(bots) < 2:
         reasons = "".join(f"; {note}" for note in found.notes)
-        raise UsageFault(
-            f"a tournament needs two bots or more: {len(found.entrants)} hosted bots play {options.game}{reasons}"
-        )
+        play = format_count(len(found.entrants), "hosted bot plays", "hosted bots play")
+        raise UsageFault(f"a tournament needs two bots or more: {play} {options.game}{reasons}")
     return found, bots
 
 

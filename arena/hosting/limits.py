@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from protocol.errors import UsageFault
 from protocol.match_logs import DEFAULT_STATE_BYTES
-from protocol.submissions import MAX_SUBMISSION_BYTES
+from protocol.submissions import MAX_SUBMISSION_BYTES, MAX_SUBMISSION_LIMIT_BYTES
 
 KIB = 1024
 """Bytes of a KiB."""
@@ -32,7 +32,7 @@ class SubmissionLimits(Struct, frozen=True, kw_only=True):
             raise UsageFault(f"{size} bytes were handed in: {self.packed_bytes} at most")
 
 
-MAX_LIMITS = SubmissionLimits(packed_bytes=512 * KIB * KIB, unpacked_bytes=1024 * KIB * KIB, files=10_000)
+MAX_LIMITS = SubmissionLimits(packed_bytes=MAX_SUBMISSION_LIMIT_BYTES, unpacked_bytes=1024 * KIB * KIB, files=10_000)
 """The largest limits that an arena can have, for runners: what they fetch is within the limits of their arena."""
 
 DAY_S = 86_400

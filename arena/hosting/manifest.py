@@ -114,6 +114,10 @@ def _resolve_commands(declaration: _Declaration, games: tuple[str, ...], files: 
         raise UsageFault('there is no command: write language = "python", or command = ["./mybot"]')
     language = language_of(declaration.file or "") if declaration.language is None else declaration.language
     file = _main_file(declaration.file, ending_of(language), files)
+    if file.startswith("-"):
+        raise UsageFault(
+            f"file is {short_repr(file)}, which {language} takes for an option: let its name begin otherwise"
+        )
     build, command = recipe_of(language, file, files[file].decode(errors="replace"))
     if declaration.build is not None:
         build = tuple(declaration.build)

@@ -77,6 +77,8 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
     async def rename(request: Rename, tell: SendEvent) -> None:
+        if (tournament := arena.tournament_of(request.name)) is not None:  # also between two matches of it
+            raise UsageFault(f"{request.name} plays in the tournament {tournament}: rename it when that is over")
         await store.read(registry.check_new_name, request.name, request.new)
         if arena.host.clients.matches_with(request.name):
             raise UsageFault(f"{request.name} plays in a match under way: stop it, and rename it when that is over")

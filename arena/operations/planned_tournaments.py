@@ -22,9 +22,9 @@ from arena.processes.bot_commands import check_names
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.entrants import built_plan, hosted_arguments, hosted_contestant
 from arena.runner.hand_in import find_logs
-from arena.runs.contestants import Contestant, parse_contestants
+from arena.runs.contestants import Contestant, parse_builtin_contestants
 from arena.runs.hosted_players import RunnerPlayers
-from arena.runs.job import MatchJob
+from arena.runs.job import MatchJob, MatchReport
 from arena.runs.plan import Plan, RunTerms
 from arena.runs.pool_players import PoolPlayers
 from arena.runs.run import RunPlayers, play_run
@@ -37,6 +37,7 @@ from arena.store.bot_versions import read_content
 from arena.store.entrants import EntrantList, HostedEntrant, unchecked_rows
 from arena.store.plan_entrants import find_plan_entrants
 from arena.store.planned import (
+    FAILED,
     PLAYING,
     PlannedTerms,
     PlannedTournament,
@@ -44,6 +45,7 @@ from arena.store.planned import (
     begin_plan,
     end_plan,
     fail_to_begin,
+    find_plan,
     note_online,
     open_plans,
     read_started,
@@ -66,6 +68,20 @@ GAVE_UP_NOTE = "it failed several times: the server's log says how"
 T = TypeVar("T")
 
 log = logging.getLogger("arena.tournaments")
+
+
+class _PlanLedger(UnratedLedger):
+    """Keeps the results of a planned tournament, unless it has ended meanwhile because one of its bots was deleted."""
+
+    def __init__(self, store: AsyncStore, plan: Plan, number: int) -> None:
+        super().__init__(store, plan)
+        self._number = number
+
+    async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
+        planned = await self._store.read(find_plan, self._number)
+        if planned.state != PLAYING:
+            raise UsageFault(planned.note)
+        return await super().hand_in(reports)
 
 
 class PlannedTournaments:
@@ -108,6 +124,7 @@ class PlannedTournaments:
     async def look(self) -> None:
         """Do what is due now. Tournaments are then played in the background."""
         plans = {plan.id: plan for plan in await self._store.read(open_plans)}
+        await self._stop_failed(self._running.keys() - plans.keys())
         now = datetime.fromisoformat(utc_now())
         planned = [await self._as_planned(plan, now) for plan in plans.values()]
         settled = asyncio.get_running_loop().time() >= self._settled_at
@@ -121,6 +138,12 @@ class PlannedTournaments:
                 reason = f"{type(exc).__name__}: {exc}".splitlines()[0]
                 self._note_failure(plan, f"it failed several times: {reason}")
                 log.error("the tournament %s can't begin: %s", plan.title, reason)
+
+    async def _stop_failed(self, plans: Collection[int]) -> None:
+        """Stop playing those of these tournaments that have failed, because one of their bots was deleted."""
+        for number in plans:
+            if (await self._store.read(find_plan, number)).state == FAILED and number in self._running:
+                self._running[number].cancel()
 
     async def _perform(self, step: Step, plan: PlannedTournament, now: datetime) -> None:
         if isinstance(step, NoteOnline):
@@ -201,17 +224,18 @@ class PlannedTournaments:
         if (matches := self._matches) is not None and await _is_for_runners(plan.terms, matches, run):
             log.info("runners play the tournament %s", plan.title)
             players = RunnerPlayers(run, entrants, run.log_folder(self._data), matches.play, logged=True)
-            await self._play_by(players, run)
+            await self._play_by(players, run, plan.id)
         else:
-            await self._play_here(run, entrants, plan.terms)
+            await self._play_here(run, entrants, plan)
 
-    async def _play_by(self, players: RunPlayers, plan: Plan) -> None:
-        ledger = UnratedLedger(self._store, plan)
+    async def _play_by(self, players: RunPlayers, plan: Plan, number: int) -> None:
+        ledger = _PlanLedger(self._store, plan, number)
         with closing(ledger):
             await play_run(players, ledger)
 
-    async def _play_here(self, plan: Plan, entrants: Sequence[HostedEntrant], terms: PlannedTerms) -> None:
+    async def _play_here(self, plan: Plan, entrants: Sequence[HostedEntrant], planned: PlannedTournament) -> None:
         """Play the missing matches of a tournament in boxes on this machine."""
+        terms = planned.terms
         logs = plan.log_folder(self._data).absolute()
         check_bubblewrap("a tournament of hosted bots")
         async with AsyncExitStack() as held:
@@ -222,7 +246,7 @@ class PlannedTournaments:
             )
             built = await held.enter_async_context(_in_thread(building))
             pool: WorkerPool = await held.enter_async_context(_in_thread(process_pool(terms.jobs)))
-            await self._play_by(PoolPlayers(_make_job(built, logs), pool), built)
+            await self._play_by(PoolPlayers(_make_job(built, logs), pool), built, planned.id)
 
     async def _keep_storing_logs(self, folder: Path) -> None:
         """Store the logs that clients leave in a folder, again and again, until cancelled."""
@@ -278,7 +302,7 @@ def make_terms(plan: PlannedTournament, entrant_list: EntrantList) -> RunTerms:
         "as_of": entrant_list.as_of,
     }
     contestants = (
-        *parse_contestants(terms.opponents, {}, min_bots=0),
+        *parse_builtin_contestants(terms.opponents),
         *map(hosted_contestant, entrant_list.entrants),
     )
     check_names([one.name for one in contestants])
@@ -317,7 +341,7 @@ def restore_terms(started: StartedTournament) -> tuple[RunTerms, list[HostedEntr
     ]
     hosted = {one.bot: hosted_contestant(one) for one in entrants}
     own = [word for word in arguments.bots if word not in hosted]
-    others = dict(zip(own, parse_contestants(own, {}, min_bots=0), strict=True))
+    others = dict(zip(own, parse_builtin_contestants(own), strict=True))
     terms = PlannedTerms(
         game=arguments.game,
         config=arguments.config,

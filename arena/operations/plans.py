@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from arena.operator.plans import AddPlan, ChangePlan, PlanNumber, RemovePlan
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.processes.bot_commands import check_names
-from arena.runs.contestants import parse_contestants
+from arena.runs.contestants import parse_builtin_contestants
 from arena.runs.schedule_limits import MAX_ROUNDS, MAX_SERVER_MATCHES, TOURNAMENT_FORMATS, check_size
 from arena.store.planned import (
     MAX_TITLE_CHARS,
@@ -84,7 +84,7 @@ def check_start(starts: str) -> None:
 
 def check_terms(terms: PlannedTerms) -> None:
     """Raise `Fault` if the terms of a planned tournament are wrong."""
-    opponents = parse_contestants(terms.opponents, {}, min_bots=0)
+    opponents = parse_builtin_contestants(terms.opponents)
     check_names([*(one.name for one in opponents), *terms.bots])
     read_clock(terms.clock)
     if terms.format not in TOURNAMENT_FORMATS:

@@ -184,6 +184,11 @@ class TournamentRunner:
             for name, run in self._runs.items()
         ]
 
+    def tournament_of(self, bot: str) -> str | None:
+        """Return the id of a running tournament that has a bot; None if there is none."""
+        runs = (run.plan for run in self._runs.values() if run.is_running)
+        return next((plan.id for plan in runs if fold_name(bot) in map(fold_name, plan.names)), None)
+
     async def _play(self, run: _ServerRun) -> None:
         plan, store = run.plan, self._arena.store
         ledger = UnratedLedger(store, plan)
@@ -240,6 +245,7 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
         return PlayReply.from_closed(await play_assigned(arena, request, rules))
 
     tournaments = TournamentRunner(arena)
+    arena.tournament_of = tournaments.tournament_of
     yield OperationHandler(PlayRequest, play, cancel_on_disconnect=True)
     yield OperationHandler(StartTournament, tournaments.start)
     yield OperationHandler(StopTournament, tournaments.stop)

@@ -20,6 +20,7 @@ from arena.processes.bot_commands import (
 )
 from machine.command_words import split_command
 from protocol.bot_launch import BotSpec, bot_name_of, parse_bot_file, parse_bot_spec, split_bot_word
+from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 from protocol.names import is_bot_name
 
@@ -55,6 +56,19 @@ def parse_contestants(
     if len(found) < min_bots:
         raise UsageFault(f"a tournament needs two bots or more; there are {', '.join(known)}, or NAME=COMMAND LINE")
     return found
+
+
+def parse_builtin_contestants(words: Sequence[str]) -> list[Contestant]:
+    """Return the bots that `words` name, which are code of this project: `BOT` or `NAME=BOT[:KEY=VALUE,…]`.
+
+    Raise `UsageFault` if a word names a program or a person, or if a name or a setting is wrong.
+    """
+    known = [bot for bot in known_bots() if bot != "human"]
+    for word in words:
+        bot = split_bot_word(word)[1].partition(":")[0]
+        if bot not in known:
+            raise UsageFault(f"there is no built-in bot {short_repr(bot)}: {list_choices(known)}")
+    return parse_contestants(words, {}, min_bots=0)
 
 
 def make_in_process_spec(name: str, bot: str, defaults: Mapping[str, str] | None = None) -> BotSpec:

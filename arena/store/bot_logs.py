@@ -20,6 +20,10 @@ MAX_LOGS, MAX_LOG_BYTES = 500, 4 * 1024 * 1024
 """Maximum number of logs of a bot that are kept, and of their bytes, packed. The oldest go first."""
 _OF_BOT = "bot = (SELECT id FROM bots WHERE key = :key)"
 """The SQL condition for the logs of a bot."""
+_FOREIGN_MATCH_QUERY = """SELECT EXISTS (SELECT 1 FROM matches WHERE id = :match) AND NOT EXISTS (
+    SELECT 1 FROM matches JOIN seats ON seats.match = matches.number WHERE matches.id = :match AND seats.bot = :bot
+)"""
+"""The query for whether a match is over, and a bot did not play in it."""
 _DELETE_SURPLUS = """DELETE FROM bot_logs WHERE bot = :bot AND id NOT IN (
     SELECT id FROM (
         SELECT id, row_number() OVER newest AS place, sum(size) OVER newest AS held FROM bot_logs WHERE bot = :bot
@@ -38,11 +42,11 @@ class BotLog(Struct, frozen=True, kw_only=True):
 
 
 def add_log(connection: Connection, bot: str, number: int, log: MatchLog) -> None:
-    """Store the log of a match that a version of a bot played. A log that comes again is stored once, and that of a bot
-    that is gone is not stored.
+    """Store the log of a match that a version of a bot played. A log that comes again is stored once. That of a bot
+    that is gone is not stored, even if another bot has its name now.
     """
     owner = find_bot_id(connection, bot)
-    if owner is None:
+    if owner is None or execute(connection, _FOREIGN_MATCH_QUERY, {"match": log.match, "bot": owner}).scalar():
         return
     content = zlib.compress(msgspec.json.encode(log))
     row = {"bot": owner, "number": number, "match": log.match, "written": database_now(connection)}

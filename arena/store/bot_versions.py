@@ -43,11 +43,16 @@ _OPEN_CHECK = f"state IN ('{WAITING}', '{CHECKING}')"
 _DELETE_OLD = f"""DELETE FROM bot_versions WHERE bot = :bot AND submitted <= :since
 AND NOT {_OPEN_CHECK} AND NOT {_ACTIVE} AND NOT EXISTS (
     SELECT 1 FROM entrants WHERE entrants.bot = bot_versions.bot AND entrants.digest = bot_versions.digest
+) AND digest NOT IN (
+    SELECT digest FROM bot_activations JOIN planned_tournaments ON planned_tournaments.state = 'waiting'
+    WHERE bot_activations.bot = :bot AND since = (
+        SELECT max(since) FROM bot_activations AS before WHERE before.bot = :bot AND before.since <= closes
+    )
 ) AND id NOT IN (
     SELECT id FROM bot_versions AS kept WHERE kept.bot = :bot ORDER BY kept.id DESC LIMIT :kept
 )"""
-"""The statement that deletes the versions of a bot that are older than a day, but for the newest, `:kept` of them, and
-those with which it entered a tournament.
+"""The statement that deletes the versions of a bot that are older than a day, but for the newest, `:kept` of them,
+those with which it entered a tournament, and those with which it will enter one that is planned.
 """
 _SELECT_VERSION = """SELECT bots.name, bots.key, bot_versions.id AS version, bot_versions.number, digest, manifest,
 chosen_games, EXISTS (SELECT 1 FROM paused_bots WHERE paused_bots.bot = bots.id) AS is_paused

@@ -169,8 +169,10 @@ def _leave_waiting(
 
 def end_plan(connection: Connection, plan: PlannedTournament, fault: str | None = None) -> None:
     """Note that a planned tournament was played to its end, and which bots could not play, or that it can't be played
-    because of a `fault`.
+    because of a `fault`. One that has ended meanwhile, as a bot was deleted, stays as it is.
     """
+    if find_plan(connection, plan.id).state == FAILED:
+        return
     note = fault
     if note is None and plan.tournament is not None:
         finish_tournament(connection, plan.tournament)

@@ -15,6 +15,7 @@ from arena.store.dialect import execute, insert_into, list_parameter, replace_nu
 from arena.store.incident import Incident
 from arena.store.nodes import nodes_of_bot
 from arena.store.paging import Page, read_page
+from arena.store.plan_bots import fail_plans_of_bot, find_played_plan, rename_in_plans
 from arena.store.result_queries import UNRATED_SUFFIX
 from arena.store.retention_clock import database_now, days_before_now, is_steady
 from arena.store.rows import read_row, read_rows
@@ -286,20 +287,27 @@ def rename_bot(connection: Connection, old: str, new: str) -> None:
     check_new_name(connection, old, new)
     _update_bots(connection, [old], name=new, key=fold_name(new), renamed=utc_now())
     rename_in_actions(connection, old, new)
+    rename_in_plans(connection, old, new)
 
 
 def check_new_name(connection: Connection, old: str, new: str) -> None:
-    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, `StillPlaying` if the bot plays now."""
+    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, `StillPlaying` if the bot plays now, or
+    in a planned tournament, the rest of whose results would be those of the old name.
+    """
     if not is_bot_name(new):
         raise UsageFault(describe_invalid_bot_name(new))
     if find_bot_id(connection, new) not in (None, find_bot_id(connection, old)):
         raise NameInUse(f"a bot is called {new} already: choose another name")
     _check_is_not_playing(connection, old, "renamed")
+    title = find_played_plan(connection, find_bot_id(connection, old))
+    if title is not None:
+        raise StillPlaying(f"{old} plays in the planned tournament {title}: it can be renamed when that is over")
 
 
 def anonymize_bot(connection: Connection, name: str) -> str:
     """Delete a bot's identity. Its name and token become free, and its results get a placeholder name, which is
-    returned. Raise `StillPlaying` if the bot plays now, and `UsageFault` if there is no such bot.
+    returned. The planned tournaments in which it plays end. Raise `StillPlaying` if the bot has a match under way, and
+    `UsageFault` if there is no such bot.
     """
     _check_is_not_playing(connection, name, "deleted")
     number = find_bot_id(connection, name)
@@ -317,6 +325,7 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     }
     _update_bots(connection, [name], **values, seen=None, renamed=utc_now())
     rename_in_actions(connection, name, placeholder)
+    fail_plans_of_bot(connection, number, placeholder)
     for statement in (_DELETE_INCIDENTS, _DELETE_FAILURES, *_DELETE_PROGRAMS):
         execute(connection, statement, {"bot": number})
     return placeholder

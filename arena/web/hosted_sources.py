@@ -57,6 +57,12 @@ def size_of_only_file(content: bytes, file: str) -> int:
         return archive.getinfo(file).file_size
 
 
+def find_file_with(content: bytes, secret: bytes) -> str | None:
+    """Return the path of a file in a version's zip that contains a secret; None if there is none."""
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        return next((path for path in archive.namelist() if secret in archive.read(path)), None)
+
+
 def read_only_file(content: bytes, file: str) -> bytes:
     """Return a file in a version's zip."""
     with zipfile.ZipFile(BytesIO(content)) as archive:

@@ -60,7 +60,7 @@ from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
 from arena.web.bearer_tokens import BearerTokens
 from arena.web.bot_logs import log_routes
 from arena.web.errors import NotFound
-from arena.web.hosted_sources import read_only_file
+from arena.web.hosted_sources import find_file_with, read_only_file
 from arena.web.hosting_config import HostingConfig
 from arena.web.kept_files import is_version_number, kept_routes
 from arena.web.offline import grades_of, offline_page_in_pieces
@@ -160,9 +160,13 @@ class Submissions:
         with self._places.take(address, bot.name):
             data = await read_body(request, hosting.limits, self._timeouts.begin_timeout_s)
             file = _file_of(request)
+            token = self._tokens.read(request, bot.name).encode()
+            if file is not None:
+                data = data.replace(token, b"")
             async with self._unpacking:
                 submission = await run_in_threadpool(_read, request, file, data, hosting.limits)
                 content = await run_in_threadpool(submission.pack)
+                await run_in_threadpool(_check_has_no_token, content, token, "take it out, or leave out the file")
             upload = secrets.token_hex(16)
             told = Submit(
                 bot=bot.name,
@@ -209,6 +213,10 @@ class Submissions:
         _check_query(request, ("published",))
         version = await self._one_version(request, hosting, bot.name)
         published = read_truth("published", request.query_params["published"])
+        content = await run_in_threadpool(site_of(request).reader.read, source_of, bot.name, version.number)
+        if published and content is not None:
+            token = self._tokens.read(request, bot.name).encode()
+            await run_in_threadpool(_check_has_no_token, content, token, "hand the program in again without it")
         async with connect_to_url(hosting.url, hosting.token, _origin(request)) as operator:
             await operator.ask(PublishVersion(bot=bot.name, number=version.number, published=published), object)
         return _respond(await self._one_version(request, hosting, bot.name))
@@ -350,17 +358,27 @@ def _read(request: Request, file: str | None, data: bytes, limits: SubmissionLim
     return read_source_file(file, data, request.query_params.getlist("game"), games, limits)
 
 
+def _check_has_no_token(content: bytes, token: bytes, advice: str) -> None:
+    """Raise `UsageFault` if a file in a version's zip has the token with which its owner sends a request."""
+    path = find_file_with(content, token)
+    if path is not None:
+        raise UsageFault(f"{short_repr(path)} has your token, which is not for others: {advice}")
+
+
 def _origin(request: Request) -> str:
     return f"owner at {visitor_of(request)}"
 
 
 def _check_query(request: Request, fields: Sequence[str]) -> None:
-    """Raise `UsageFault` if a query has none of these fields, or another one."""
+    """Raise `UsageFault` if a query has none of these fields, another one, or one twice that is no `game`."""
     asked = list(request.query_params)
     unknown = next((field for field in asked if field not in fields), None)
     if unknown is not None or not asked:
         given = "there is no field" if unknown is None else f"there is no field {short_repr(unknown)}"
         raise UsageFault(f"{given} in the query: {list_choices(fields)}")
+    for field in asked:
+        if field != "game" and len(request.query_params.getlist(field)) > 1:
+            raise UsageFault(f"{field} is given twice: give it once or not at all")
 
 
 def _number_of(request: Request) -> int:

@@ -22,7 +22,7 @@ from bots.commands.hosted_versions import (
     show_versions,
 )
 from bots.commands.owner_client import PageOption, ServerOption, TokenOption, client_of_owner
-from bots.submission import explaining_absence
+from bots.submission import explaining_absence, fetch_despite_restart
 from machine.terminal import say
 from protocol.display import list_choices
 from protocol.errors import Fault, UsageFault, os_errors_as
@@ -169,7 +169,7 @@ def _follow(client: PageClient, match: str) -> _Result:
             say(WAIT_NOTICE, flush=True)
             is_told = True
         try:
-            return msgspec.convert(client.fetch("matches", match, "result"), _Result)
+            return msgspec.convert(fetch_despite_restart(client, "matches", match, "result"), _Result)
         except msgspec.ValidationError as exc:
             raise PageError(f"the arena answers like another version: {exc}") from exc
         except PageError as fault:

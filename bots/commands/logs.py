@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -14,9 +15,10 @@ from bots.client.settings import DEFAULT_URL
 from bots.commands.owner_client import PageOption, ServerOption, TokenOption, client_of_owner
 from bots.submission import explaining_absence
 from machine.terminal import say
-from protocol.display import escape_unprintable
-from protocol.errors import Fault
+from protocol.display import escape_unprintable, short_repr
+from protocol.errors import Fault, UsageFault
 from protocol.match_logs import ProgramFault
+from protocol.names import MATCH_ID_PATTERN
 
 
 class _Log(Struct, frozen=True, kw_only=True):
@@ -39,6 +41,8 @@ def logs(
     page: PageOption = None,
 ) -> None:
     """Show what the program of a hosted bot wrote: the newest matches with a log, or the log of one match."""
+    if match is not None and re.fullmatch(MATCH_ID_PATTERN, match) is None:
+        raise UsageFault(f"--match is {short_repr(match)}: the id of a match, like 20261129-0a1b2c3d4e5f")
     client = client_of_owner(name, server, token, page)
     with explaining_absence():
         if match is not None:

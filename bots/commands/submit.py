@@ -16,7 +16,10 @@ from bots.commands.hosted_versions import read_versions, show_report, show_versi
 from bots.commands.owner_client import PageOption, ServerOption, TokenOption
 from bots.submission import BotSubmissions, hand_in_and_follow
 from protocol.errors import UsageFault, os_errors_as
+from protocol.submissions import MAX_SUBMISSION_LIMIT_BYTES
 
+MANIFEST_FILE = "bot.toml"
+"""The name of the file in a folder that is handed in that says which games its program plays."""
 IGNORED_NAMES = frozenset({"__pycache__", "node_modules", ".git", ".venv", ".DS_Store"})
 """The names of files and folders that are left out of a folder that is handed in."""
 CREDENTIAL_FILE_PREFIX = ".arena-token-"
@@ -68,7 +71,11 @@ def _read(what: Path, games: Any) -> tuple[str, bytes]:
             if games:
                 raise UsageFault("--game is for a single file: a folder names its games in bot.toml")
             return "bot.zip", _pack(what)
-        content = what.read_bytes()
+        if what.exists() and not what.is_file():
+            raise UsageFault(f"{what} is no file: hand in a program, or its folder")
+        with what.open("rb") as program:
+            content = program.read(MAX_SUBMISSION_LIMIT_BYTES + 1)
+    _check_size(what, len(content))
     if not content:
         raise UsageFault(f"{what} is empty: hand in a program")
     if what.suffix != ".zip" and not games:
@@ -78,8 +85,20 @@ def _read(what: Path, games: Any) -> tuple[str, bytes]:
     return what.name, content
 
 
+def _check_size(what: Path, size: int) -> None:
+    if size > MAX_SUBMISSION_LIMIT_BYTES:
+        raise UsageFault(f"{what} has more than {MAX_SUBMISSION_LIMIT_BYTES} bytes, which is too much for any arena")
+
+
 def _pack(folder: Path) -> bytes:
-    """Return a folder as a zip. Links, and what is never part of a program, are left out."""
+    """Return a folder as a zip. Links, and what is never part of a program, are left out. Raise `UsageFault` if it has
+    no manifest, as another folder than that of a program, or is too large for any arena.
+    """
+    if not (folder / MANIFEST_FILE).is_file():
+        raise UsageFault(
+            f"there is no {MANIFEST_FILE} in {folder}: add one beside the program, with a line like "
+            'language = "python" and a line like games = ["nim"]'
+        )
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
         for place, folders, files in os.walk(folder):
@@ -90,4 +109,5 @@ def _pack(folder: Path) -> bytes:
                     continue
                 if path.is_file() and not path.is_symlink():
                     archive.write(path, path.relative_to(folder).as_posix())
+                    _check_size(folder, packed.tell())
     return packed.getvalue()

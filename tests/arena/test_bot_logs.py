@@ -10,10 +10,11 @@ import pytest
 
 from arena.store import bot_logs
 from arena.store.bot_logs import add_log, fault_notes, find_logged, list_logs, logs_of_match, remove_old_logs
-from arena.store.registry import anonymize_bot, register_bot
+from arena.store.registry import anonymize_bot, register_bot, rename_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
 from protocol.match_logs import MatchLog, ProgramFault
+from seasons import finish, result
 
 pytestmark = EVERY_DATABASE
 
@@ -62,6 +63,18 @@ def test_a_line_tells_in_how_many_matches_a_version_failed_and_how_in_the_last(s
     }
     add(store, "m-4", "said", FAULT)
     assert store.read(fault_notes, "ann")[2].startswith("its program failed in 2 matches, last in m-4: at ply 3")
+
+
+def test_a_log_that_comes_after_a_bot_was_renamed_is_not_shown_to_another_that_has_its_name_now(store: Store) -> None:
+    finish(store, result("m-1", ("ann", "bob")))
+    store.write(rename_bot, "ann", "anna")
+    store.write(register_bot, "ann", "c" * 64)
+    add(store, "m-1", "said by anna's program")
+    assert found(store) == []
+    add(store, "m-1", "said by bob's program", bot="bob")
+    assert found(store, bot="bob") == ["m-1"]
+    add(store, "m-2", "said in a match that is not stored yet")
+    assert found(store) == ["m-2"]
 
 
 def test_a_log_that_comes_twice_is_kept_once_and_parts_of_a_match_one_by_one(store: Store) -> None:

@@ -29,6 +29,7 @@ from arena.store.entrants import (
     sources_of,
     tournaments_of_bot,
 )
+from arena.store.planned import PlanDraft, PlannedTerms, add_plan, remove_plan
 from arena.store.registry import anonymize_bot, register_bot, rename_bot, revoke_bots
 from arena.store.store import Store
 from arena.store.upgrade import upgrade_database
@@ -190,6 +191,21 @@ def test_a_version_that_entered_a_tournament_is_kept_beyond_the_newest_ones(
         course.entrants(3, "ann")
     with pytest.raises(UsageFault, match="ann, version 3, is no longer kept"):
         course.store.write(freeze_entrants, "t2", [HostedEntrant(bot="ann", number=3, digest="a3", since=at(3))])
+
+
+def test_a_version_that_was_active_as_entries_closed_is_kept_until_the_tournament_begins(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bot_versions, "days_before_now", lambda connection, days: at(23))
+    course.limits = VersionLimits(kept=1)
+    draft = PlanDraft(title="Cup", terms=PlannedTerms(game="nim"), closes=at(2), starts=at(20))
+    number = course.store.write(add_plan, draft)
+    for hour in range(1, 6):
+        course.has_passed(hour, "ann", f"a{hour}")
+    assert course.versions(2) == ["Ann v2"]
+    course.store.write(remove_plan, number)
+    course.has_passed(6, "ann", "a6")
+    assert course.store.read(read_content, "a2", 0) == b""
 
 
 def test_the_sources_of_a_tournament_are_its_frozen_versions_and_else_the_active_ones(course: Course) -> None:

@@ -179,6 +179,7 @@ def test_a_wrong_manifest_is_refused_by_what_it_should_be(text: bytes, why: str)
         ("mine.pl", "'mine.pl' ends in '.pl': one of .c, .go, .java, .js, .py, .sh, or a zip with bot.toml"),
         ("a/mine.py", "leave out its folder"),
         ("..", "has a part like .."),
+        ("-x.py", "file is '-x.py', which python takes for an option: let its name begin otherwise"),
     ],
 )
 def test_a_file_with_a_wrong_name_is_refused(name: str, why: str) -> None:

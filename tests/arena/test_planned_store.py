@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from arena.store import planned
 from arena.store.entrants import HostedEntrant, find_active, tournaments_of_bot
 from arena.store.planned import PlanDraft, PlannedTerms, PlannedTournament
+from arena.store.registry import StillPlaying, anonymize_bot, rename_bot
 from arena.store.store import Store
 from arena.store.tournament_state import is_finished
 from databases import EVERY_DATABASE
@@ -60,6 +61,26 @@ def test_it_waits_is_played_and_is_over(store: Store) -> None:
         ("over", "zoe was late"),
         ("waiting", ""),
     ]
+
+
+def test_one_that_has_not_begun_follows_a_renamed_bot_and_one_that_is_played_keeps_its_names(store: Store) -> None:
+    waiting, other = plan(store), plan(store)
+    store.write(planned.note_online, waiting, ["ann", "bob"])
+    store.write(rename_bot, "ann", "Zoe")
+    terms = store.read(planned.find_plan, waiting.id).terms
+    assert (terms.bots, terms.online_bots) == (["Zoe"], ["bob", "zoe"])
+    begun = store.read(planned.find_plan, other.id)
+    one = replace(entrant(store), bot="zoe")
+    store.write(planned.begin_plan, begun, *KEYS, [one], "", None)
+    with pytest.raises(
+        StillPlaying, match="Zoe plays in the planned tournament Cup: it can be renamed when that is over"
+    ):
+        store.write(rename_bot, "Zoe", "ann")
+    placeholder = store.write(anonymize_bot, "zoe")
+    ended = store.read(planned.find_plan, other.id)
+    assert (ended.state, ended.note) == ("failed", f"{placeholder}: its program is gone, as the bot was deleted")
+    store.write(planned.end_plan, ended)
+    assert store.read(planned.find_plan, other.id) == ended, "its last match ended after that"
 
 
 def test_one_that_fails_keeps_the_reason_and_its_results(store: Store) -> None:

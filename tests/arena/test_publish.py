@@ -143,6 +143,12 @@ def test_programs_are_in_one_archive_each_in_a_folder_of_its_bot(tmp_path: Path)
         "now": {"ann/ann.py": "# second", "bob/bob.py": "# bob"},
         "then": {"ann/ann.py": "# first", "bob/bob.py": "# bob"},
     }
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        damage = "UPDATE bot_versions SET content = substr(content, 1, 40) WHERE bot = 1 AND number = 2"
+        store.write(lambda connection: connection.exec_driver_sql(damage))
+    done = call("arena", "bot", "sources", "--to", str(tmp_path / "rest.zip"), "--data", str(tmp_path))
+    assert done.err == "arena: ann, version 2, is damaged in the database: it is left out\n"
+    assert done.out.endswith("rest.zip: 1 program, each in a folder with its bot's name\n")
     done = call(
         "arena", "bot", "sources", "--to", str(tmp_path / "x.zip"), "--tournament", "t9", "--data", str(tmp_path)
     )

@@ -11,6 +11,7 @@ import pytest
 from arena.hosting.schedule import MAX_FAILURES
 from arena.operations import planned_tournaments
 from arena.operations.planned_tournaments import PlannedTournaments
+from arena.processes.bot_commands import known_bots
 from arena.runs.plan import RunTerms
 from arena.store import planned
 from arena.store.async_store import AsyncStore
@@ -29,6 +30,7 @@ from machine.timestamps import utc_now
 from protocol.errors import ArenaFault
 from tournaments import threads
 
+BUILTIN_BOTS = ", ".join(bot for bot in known_bots() if bot != "human")
 PAST = "2026-01-01T00:00:00.000Z"
 
 
@@ -98,7 +100,7 @@ async def test_one_whose_bot_was_deleted_meanwhile_says_so(
         await plans.wait()
     await plans.look()
     (failed,) = await store.read(planned.list_plans)
-    assert (failed.state, failed.note) == ("failed", "ann, version 1: its program is gone, as the bot was deleted")
+    assert (failed.state, failed.note) == ("failed", "deleted-1: its program is gone, as the bot was deleted")
 
 
 async def test_one_that_can_not_be_played_is_given_up_with_the_reason(store: AsyncStore, tmp_path: Path) -> None:
@@ -256,6 +258,10 @@ def test_a_plan_is_added_listed_shown_and_removed_by_commands(tmp_path: Path) ->
         (
             ["--closes", "2100-12-24", "--set", "depth=3"],
             "--set depth: write it with the opponent, like alphabeta:depth=4",
+        ),
+        *(
+            (["--closes", "2100-12-24", "--with", word], f"there is no built-in bot {bot!r}: one of {BUILTIN_BOTS}")
+            for word, bot in (("x=touch file", "touch file"), ("x=/bin/sh", "/bin/sh"), ("human", "human"))
         ),
     ],
 )

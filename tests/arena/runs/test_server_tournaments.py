@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from arena.operations.names import Rename
 from arena.operator.tournaments import ListTournaments, StartTournament, StopTournament, TournamentStatus
 from arena.runs.schedule_limits import MAX_SERVER_MATCHES
 from arena.store.result_queries import tournament_results
@@ -48,6 +49,18 @@ async def test_what_waits_for_bots_is_told_and_ends_with_the_server_or_the_opera
     with pytest.raises(UsageFault, match=f"no tournament '{name}' goes on here"):
         await served.perform(StopTournament(tournament=name))
     await served.perform(StartTournament(bots=BOTS, game="nim"))  # it is under way when the server closes
+
+
+async def test_a_bot_is_not_renamed_between_two_matches_of_it_and_keeps_all_its_results(serve: Any) -> None:
+    served = await serve()
+    for bot in BOTS:
+        await served.enter(bot)
+    begun = await served.perform(StartTournament(bots=BOTS, game="nim"))
+    told = f"ANN plays in the tournament {begun.tournament}: rename it when that is over"
+    with pytest.raises(UsageFault, match=told):
+        await served.perform(Rename(name="ANN", new="anna"))
+    await served.perform(StopTournament(tournament=begun.tournament))
+    await served.perform(Rename(name="ANN", new="anna"))
 
 
 async def test_of_two_that_start_the_same_one_at_once_only_one_does(serve: Any) -> None:
