@@ -50,12 +50,13 @@ def all_handlers(arena: Arena, *, hosting: HostingLimits | None = None) -> dict[
     the limits on what their authors hand in.
     """
     hosts = None if hosting is None else _make_hosting(arena, hosting)
+    tournament_runner = tournaments.TournamentRunner(arena)
     every = (
         *status.operations(arena, hosts),
         *_bot_handlers(arena),
-        *names.handlers(arena),
+        *names.handlers(arena, tournament_runner),
         *_ladder_handlers(arena),
-        *tournaments.operations(arena),
+        *tournaments.operations(arena, tournament_runner),
         thinning.retention_handler(arena),
         draining.drain_handler(arena),
         *(() if hosting is None or hosts is None else _hosting_handlers(arena, hosts, hosting)),

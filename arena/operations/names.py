@@ -20,6 +20,7 @@ from protocol.errors import ArenaFault, UsageFault
 from protocol.names import fold_name
 
 if TYPE_CHECKING:
+    from arena.operations.tournaments import TournamentRunner
     from arena.server.arena import Arena
 
 LEAVING_INTERVAL_S = 0.5
@@ -72,12 +73,12 @@ class DeletionResult(Struct, frozen=True, kw_only=True):
     unrepeatable: Sequence[str] = ()
 
 
-def handlers(arena: Arena) -> Iterator[OperationHandler]:
+def handlers(arena: Arena, tournament_runner: TournamentRunner) -> Iterator[OperationHandler]:
     """Yield the handlers of operator requests to rename and delete bots."""
     store = arena.store
 
     async def rename(request: Rename, tell: SendEvent) -> None:
-        if (tournament := arena.tournament_of(request.name)) is not None:  # also between two matches of it
+        if (tournament := tournament_runner.tournament_of(request.name)) is not None:  # also between two matches of it
             raise UsageFault(f"{request.name} plays in the tournament {tournament}: rename it when that is over")
         await store.read(registry.check_new_name, request.name, request.new)
         if arena.host.clients.matches_with(request.name):

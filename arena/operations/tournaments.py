@@ -232,7 +232,7 @@ async def play_assigned(arena: Arena, request: PlayRequest, rules: Game[Any, Any
     return await arena.assigned.play(request.match, request.tournament, request.bots, made, wait)
 
 
-def operations(arena: Arena) -> Iterator[OperationHandler]:
+def operations(arena: Arena, tournament_runner: TournamentRunner) -> Iterator[OperationHandler]:
     """Yield the handlers of operator requests about tournaments and single matches of them."""
 
     async def play(request: PlayRequest, tell: SendEvent) -> PlayReply:
@@ -244,12 +244,10 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
                 raise UsageFault(f"there is no bot called {bot} on this server: `arena bot list` names them")
         return PlayReply.from_closed(await play_assigned(arena, request, rules))
 
-    tournaments = TournamentRunner(arena)
-    arena.tournament_of = tournaments.tournament_of
     yield OperationHandler(PlayRequest, play, cancel_on_disconnect=True)
-    yield OperationHandler(StartTournament, tournaments.start)
-    yield OperationHandler(StopTournament, tournaments.stop)
-    yield OperationHandler(ListTournaments, tournaments.list)
+    yield OperationHandler(StartTournament, tournament_runner.start)
+    yield OperationHandler(StopTournament, tournament_runner.stop)
+    yield OperationHandler(ListTournaments, tournament_runner.list)
 
 
 def _load_rules(request: StartTournament) -> Game[Any, Any]:

@@ -123,10 +123,6 @@ class Arena(HostHandler):
         self._journal = journal
         self.hosting: Callable[[], Hosting] | None = None
         """A function that returns the hosting of this arena, once it is made; None if it hosts no bots."""
-        self.tournament_of: Callable[[str], str | None] = lambda bot: None
-        """A function that returns the id of a tournament that this server plays among connected bots, one of which is
-        called so; None if there is none.
-        """
         self.operator_channel = Channel(make_operations(self), StoredActionLog(store))
         """The channel over which connected operators send requests and get answers."""
         self.nodes = nodes or SingleNode()
