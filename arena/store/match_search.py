@@ -8,7 +8,7 @@ turns times into bounds of match numbers, so only matches near the bounds have t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -258,9 +258,11 @@ def parse_time_bound(text: str, name: str, *, days: int) -> str:
     `UsageFault` if `text` is neither a time nor a day.
     """
     try:
-        if len(text) == len("2026-01-31"):
-            return (date.fromisoformat(text) + timedelta(days=days)).isoformat()
+        if "W" in text:  # a week, as ISO 8601 writes it, is more than a day
+            raise ValueError
         moment = datetime.fromisoformat(text)
+        if len(text) <= len("2026-01-31"):  # a day with hyphens or without: a time is longer
+            return (moment.date() + timedelta(days=days)).isoformat()
         return format_timestamp(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
     except (ValueError, OverflowError):
         raise UsageFault(f"{name} is {text!r}: it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z") from None

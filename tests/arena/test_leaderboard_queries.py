@@ -266,7 +266,7 @@ def test_what_is_no_cursor_order_limit_or_time_is_said_in_a_line(reader: Reader)
     for limit in (0, 501):
         with pytest.raises(UsageFault, match=f"limit is {limit}: it is 1 to 500"):
             reader.read(search_matches, Search(), limit=limit)
-    for time in ("yesterday", "2026-13-01", "9999-12-31", "2026-1-1"):
+    for time in ("yesterday", "2026-13-01", "9999-12-31", "2026-1-1", "2026-W05", "2026W051"):
         with pytest.raises(UsageFault, match=f"until is '{time}': it is a day, 2026-01-31, or a time"):
             reader.read(search_matches, Search(until=time))
     with pytest.raises(UsageFault, match="outcome is 'won': it is won, drawn, lost, void, for the bot that is named"):
