@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import NoReturn
@@ -13,12 +14,16 @@ from typer.main import get_command
 from machine.file_options import require_file_names
 from machine.main_program import run_program
 from machine.terminal import say
+from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 _ParseError: type[Exception] = typer.BadParameter.__mro__[1]
 """The base class of all usage errors of Typer, which exports only some of them."""
 _WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
 """The pattern of Typer's message about a value of the wrong type."""
+
+_SURROGATE_PATTERN = re.compile("[\ud800-\udfff]")
+"""The pattern of a character that no encoding has."""
 
 
 def run(app: typer.Typer, name: str, words: Sequence[str] | None = None) -> NoReturn:
@@ -38,8 +43,20 @@ def run_command(app: typer.Typer, words: Sequence[str] | None = None, program_na
         code = command(words, prog_name=program_name, standalone_mode=False)
     except _ParseError as exc:
         raise _to_fault(exc) from exc
+    except UnicodeEncodeError as exc:
+        if (word := _find_undecoded(sys.argv[1:] if words is None else words)) is None:
+            raise
+        raise UsageFault(f"{short_repr(word)} is not text in UTF-8") from exc
     if isinstance(code, int) and code:
         raise SystemExit(code)
+
+
+def _find_undecoded(words: Sequence[str]) -> str | None:
+    """Return the first word with bytes that are not UTF-8, which Python keeps as surrogates; None if there is none.
+
+    Such a word can be the name of a file, but no other text.
+    """
+    return next((word for word in words if _SURROGATE_PATTERN.search(word)), None)
 
 
 def _to_fault(exc: Exception) -> UsageFault | SystemExit:

@@ -4,7 +4,6 @@ the page of all matches.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -33,7 +32,7 @@ from arena.web.titles import game_title, match_title, pool_title
 from protocol.display import list_choices
 from protocol.errors import BadRecord, UsageFault
 from protocol.games import is_known_game, missing_rules_message
-from protocol.names import MATCH_ID_PATTERN
+from protocol.names import is_match_id
 from referee import record_reader
 from referee.result import Result
 
@@ -43,7 +42,6 @@ VISIBLE_FIELDS = ("bot", "game")
 """Search fields that are always visible. The page hides other fields until the visitor opens them, unless they are
 filled in.
 """
-_is_id = re.compile(MATCH_ID_PATTERN).match
 
 
 def matches(request: Request) -> Response:
@@ -136,7 +134,7 @@ def match(request: Request) -> Response | StreamedAnswer:
     site, name = site_of(request), request.path_params["match"]
     result = site.reader.read(result_of, name)
     if result is None:
-        if not site.socket or not _is_id(name):
+        if not site.socket or not is_match_id(name):
             raise NotFound(f"there is no match {name} here")
         return render_page(request, "live_match.html", match=name)
     data, damage = _record(site.reader, name)
