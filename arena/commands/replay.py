@@ -124,7 +124,8 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
                 without_rules[record.header.game] += 1
                 continue
             wrong += 1
-            say(f"arena: {fault}", err=True)
+            where = "" if name in str(fault) else f"{name}: "  # files may have records of the same match
+            say(f"arena: {where}{fault}", err=True)
             continue
         refereed += not verification.missing_rules
         if not targets and verification != verifying.Verification():
