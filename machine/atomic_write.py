@@ -30,6 +30,19 @@ def replacing_file(path: Path) -> Iterator[Path]:
         raise
 
 
+def write_new_file(path: Path, data: bytes) -> None:
+    """Write a file that does not exist yet. Raise `FileExistsError` if it does, and `OSError` if it can't be written
+    whole; then there is none.
+    """
+    with path.open("xb") as file:
+        try:
+            file.write(data)
+            file.flush()
+        except BaseException:
+            _remove(path)
+            raise
+
+
 def check_replaceable(path: Path) -> None:
     """Raise `OSError` if something other than a file or a folder exists at `path`, after following links."""
     try:

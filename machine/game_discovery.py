@@ -172,6 +172,8 @@ def load_game_file(file: Path) -> list[GameSpec]:
 
 def _run(file: Path) -> ModuleType:
     """Run a file as a module, whose name depends on its path and content. If it has run before, return this module."""
+    if file.suffix != GAME_FILE_SUFFIX:
+        raise UsageFault(f"the game {file} is no file of Python: its name must end in {GAME_FILE_SUFFIX}")
     try:
         source = file.read_bytes()
     except OSError as exc:

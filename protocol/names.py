@@ -31,6 +31,11 @@ def is_bot_name(text: str) -> bool:
     return re.match(NAME_PATTERN, text) is not None
 
 
+def is_match_id(text: str) -> bool:
+    """Return whether a match can have this id."""
+    return re.match(MATCH_ID_PATTERN, text) is not None
+
+
 def fold_name(name: str) -> str:
     """Return a name in the form used for comparison: names that differ only in case belong to the same bot."""
     return name.lower()

@@ -82,6 +82,11 @@ def unpack(data: bytes, name: str) -> bytes:
     return b"".join(iter_unpacked(data, name))
 
 
+def is_packed(data: bytes) -> bool:
+    """Return whether a record is gzipped."""
+    return data[:2] == b"\x1f\x8b"
+
+
 def iter_unpacked(data: bytes, name: str) -> Iterator[bytes]:
     """Yield the bytes of an unpacked record in chunks of at most `CHUNK_BYTES` bytes. Raise `BadRecord` if the record
     cannot be unpacked. The error may come after some chunks.
@@ -89,7 +94,7 @@ def iter_unpacked(data: bytes, name: str) -> Iterator[bytes]:
     if len(data) > MAX_RECORD_BYTES:
         raise BadRecord(f"{name} has more than {MAX_RECORD_BYTES} bytes: a match record is smaller")
     packed = (data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES))
-    if data[:2] != b"\x1f\x8b":
+    if not is_packed(data):
         yield from packed
         return
     stream = zlib.decompressobj(wbits=31)

@@ -141,15 +141,12 @@ def thinking(sat: Iterable[tuple[Result, int]]) -> float | None:
 
 def fits(result: Result, search: Search) -> bool:
     """Whether a match is one of those that are looked for."""
-    bot, opponent = search.bot, search.opponent
-    if bot is None:
-        bot, opponent = opponent, None
     names = [fold_name(seat.bot) for seat in result.seats]
-    at = names.index(fold_name(bot)) if bot is not None and fold_name(bot) in names else None
-    if bot is not None and at is None:
+    at = names.index(fold_name(search.bot)) if search.bot is not None and fold_name(search.bot) in names else None
+    if search.bot is not None and at is None:
         return False
     return (
-        (opponent is None or fold_name(opponent) in names)
+        (search.opponent is None or fold_name(search.opponent) in names)
         and search.game in (None, result.game)
         and search.pool in (None, result.pool or f"{result.game}/unrated")
         and search.reason in (None, result.reason if at is None else result.seats[at].reason)

@@ -24,6 +24,7 @@ from arena.replay.transcript import TranscriptLine, describe_line
 from arena.store.annulment import pool_of_annulled
 from arena.store.result_queries import RecordRemoved, iter_results, match_failures, record_of
 from arena.store.store import Store
+from machine.atomic_write import write_new_file
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
@@ -31,7 +32,7 @@ from protocol.display import format_count, format_rating
 from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
 from protocol.games import is_known_game, missing_rules_message
 from referee import record_reader
-from referee.record import MAX_RECORD_BYTES, Header, Record, Strike, describe_other_rules
+from referee.record import MAX_RECORD_BYTES, Header, Record, Strike, compress_lines, describe_other_rules
 from referee.replay import replay
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
                 without_rules[record.header.game] += 1
                 continue
             wrong += 1
-            say(f"arena: {fault}", err=True)
+            where = "" if name in str(fault) else f"{name}: "  # files may have records of the same match
+            say(f"arena: {where}{fault}", err=True)
             continue
         refereed += not verification.missing_rules
         if not targets and verification != verifying.Verification():
@@ -179,23 +181,25 @@ def read_stored_record(store: Store, match: str) -> bytes | None:
 def export(target: str, to: Path, database: str) -> None:
     """Write a match to a new file, in the format that the file's suffix names.
 
-    `.json` and `.html` also have the state at every ply.
+    `.json` and `.html` also have the state at every ply. Raise `BadRecord` if the match is no record, and write
+    nothing.
     """
+    if not to.name.endswith(RECORD_FILE_SUFFIXES):
+        raise UsageFault(f"--to {to}: its name must end in one of {', '.join(RECORD_FILE_SUFFIXES)}")
     name, body = load(target, database)
-    if to.name.endswith(".jsonl.gz"):
-        data = body
+    record = read(name, body)
+    if to.suffix == ".gz":
+        data = body if record_reader.is_packed(body) else compress_lines(body)
     elif to.suffix == ".jsonl":
         data = record_reader.unpack(body, name)
     elif to.suffix == ".json":
-        data = encode_document(_full_document(read(name, body)))
-    elif to.suffix == ".html":
+        data = encode_document(_full_document(record))
+    else:
         from arena.web.offline import offline_page  # imports the page templates
 
-        data = offline_page(read(name, body))
-    else:
-        raise UsageFault(f"--to {to}: its name must end in one of {', '.join(RECORD_FILE_SUFFIXES)}")
-    with translate_write_errors(to), to.open("xb") as file:
-        file.write(data)
+        data = offline_page(record)
+    with translate_write_errors(to):
+        write_new_file(to, data)
     say(f"{to}: {name}")
 
 

@@ -23,11 +23,12 @@ from machine.host_names import split_address
 from machine.terminal import say
 from machine.timeouts import scale_timeouts
 from protocol.close_codes import RESTARTING
-from protocol.display import escape_unprintable, format_count
+from protocol.display import escape_unprintable, format_count, short_repr
 from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games.base import Game
 from protocol.games.wire_game import load_started_game
 from protocol.messages import End, Error, Event, Hello, List, Listing, Start, Turn, Watch, Welcome
+from protocol.names import is_match_id
 from referee.record import Header, Ply, RecordedSeat
 
 POLL_INTERVAL_S = 1.0
@@ -41,6 +42,8 @@ def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> No
 
     With `follow`, then show the next match.
     """
+    if match is not None and not is_match_id(match):
+        raise UsageFault(f"{short_repr(match)} is no id of a match: `arena status` lists those under way")
     where = url or _url_of(data)
     try:
         asyncio.run(_watch(where, match, follow))

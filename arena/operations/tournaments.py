@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -49,7 +48,7 @@ from protocol.display_names import describe_invalid_bot_name
 from protocol.errors import Fault, UsageFault
 from protocol.games import check_offered, load_game
 from protocol.games.base import Game
-from protocol.names import MATCH_ID_PATTERN, fold_name, is_bot_name
+from protocol.names import fold_name, is_bot_name, is_match_id
 from referee.footer import ClosedMatch
 from referee.record import Header
 
@@ -270,7 +269,7 @@ def _load_rules(request: StartTournament) -> Game[Any, Any]:
 
 def _check_play_request(request: PlayRequest, seats: int) -> None:
     bots = request.bots
-    if not re.match(MATCH_ID_PATTERN, request.match):
+    if not is_match_id(request.match):
         raise UsageFault(f"match is {short_repr(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
     if wrong := [bot for bot in bots if not is_bot_name(bot)]:
         raise UsageFault(describe_invalid_bot_name(wrong[0]))

@@ -27,6 +27,7 @@ from arena.transparency_log.signed_log import (
     sign_head,
 )
 from machine.timestamps import utc_now
+from protocol.display import format_count
 from protocol.errors import ArenaFault, UsageFault
 
 LOG_BATCH_ROWS = 5000
@@ -180,7 +181,7 @@ def log_head(connection: Connection, size: int | None = None) -> SignedTreeHead 
         return None
     most = execute(connection, _LOG_SIZE_SQL).scalar_one()
     if size is not None and not 1 <= size <= most:
-        raise UsageFault(f"of is {size}: the log has {most} entries")
+        raise UsageFault(f"of is {size}: the log has {format_count(most, 'entry', 'entries')}")
     return sign_head(secret, size or most, _root(connection, size or most))
 
 
@@ -216,7 +217,8 @@ def prove_consistency(connection: Connection, size: int, head_size: int | None =
     """
     head = log_head(connection, head_size)
     if head is None or not 1 <= size <= head.size:
-        raise UsageFault(f"size is {size}: the log has {head.size if head else 0} entries")
+        entries = format_count(head.size if head else 0, "entry", "entries")
+        raise UsageFault(f"size is {size}: the log has {entries}")
     path = merkle_tree.consistency_proof(size, head.size, lambda level, end: _node(connection, level, end))
     root = _root(connection, size).hex()
     return ConsistencyProof(size=size, root=root, head=head, path=[each.hex() for each in path])

@@ -8,11 +8,10 @@ turns times into bounds of match numbers, so only matches near the bounds have t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from arena.store import result_queries
@@ -22,6 +21,7 @@ from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
 from arena.store.registry import find_bot_id
 from arena.store.result_queries import OUTCOMES
 from machine.timestamps import format_timestamp
+from protocol.display import list_choices
 from protocol.errors import UsageFault
 from referee.result import Result
 
@@ -72,7 +72,8 @@ are expected to be needed, but at least `_MIN_WINDOW_MATCHES`.
 class Search(Struct, frozen=True, kw_only=True):
     """Criteria for matches. A match must meet all criteria that are given.
 
-    `reason` and `outcome` concern the seat of `bot`; without a bot, `reason` is that of the match. `pool` may be
+    `reason` and `outcome` concern the seat of `bot`; without a bot, `reason` is that of the match, and there is neither
+    `outcome` nor `opponent`. `pool` may be
     `GAME/unrated`. The match ended at the time `since` or later, and before `until`. Each of the two is an ISO 8601 day
     or a time in UTC; a day given as `until` is included.
     """
@@ -133,7 +134,7 @@ def search_matches(
 ) -> Page[Result]:
     """Return a page of the matches that meet the criteria, newest first. Raise `UsageFault` for an invalid argument."""
     check_limit(limit)
-    search = _normalized(search)
+    _check(search)
     before = BEYOND_ALL_MATCHES if after is None else decode_cursor(after, tuple[int])[0]
     given = _parameters(connection, search, before)
     if given is None:
@@ -159,7 +160,7 @@ def match_numbers(connection: Connection, search: Search) -> list[int]:
     """Return the numbers of all matches that meet the criteria, in storage order. Raise `UsageFault` if a criterion
     is invalid.
     """
-    search = _normalized(search)
+    _check(search)
     given = _parameters(connection, search, BEYOND_ALL_MATCHES)
     if given is None:
         return []
@@ -167,15 +168,13 @@ def match_numbers(connection: Connection, search: Search) -> list[int]:
     return _find_newest(connection, query, given | {"limit": BEYOND_ALL_MATCHES}, None)[::-1]
 
 
-def _normalized(search: Search) -> Search:
-    """Return a search in its normal form: if it names an opponent but no bot, the opponent becomes its `bot`. Raise
-    `UsageFault` for an invalid outcome.
-    """
-    if search.bot is None and search.opponent is not None:
-        search = replace(search, bot=search.opponent, opponent=None)
-    if search.outcome is not None and (search.bot is None or search.outcome not in OUTCOMES):
-        raise UsageFault(f"outcome is {search.outcome!r}: it is {', '.join(OUTCOMES)}, for the bot that is named")
-    return search
+def _check(search: Search) -> None:
+    """Raise `UsageFault` for an invalid outcome, and for an outcome or an opponent of no bot."""
+    if search.outcome not in (None, *OUTCOMES):
+        raise UsageFault(f"outcome is {search.outcome!r}: it is {list_choices(OUTCOMES)}")
+    for name in ("opponent", "outcome"):
+        if search.bot is None and (said := getattr(search, name)) is not None:
+            raise UsageFault(f"{name} is {said!r}, but no bot is named: name the bot whose {name} it is as bot")
 
 
 def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:
@@ -258,9 +257,11 @@ def parse_time_bound(text: str, name: str, *, days: int) -> str:
     `UsageFault` if `text` is neither a time nor a day.
     """
     try:
-        if len(text) == len("2026-01-31"):
-            return (date.fromisoformat(text) + timedelta(days=days)).isoformat()
+        if "W" in text:  # a week, as ISO 8601 writes it, is more than a day
+            raise ValueError
         moment = datetime.fromisoformat(text)
+        if len(text) <= len("2026-01-31"):  # a day with hyphens or without: a time is longer
+            return (moment.date() + timedelta(days=days)).isoformat()
         return format_timestamp(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
     except (ValueError, OverflowError):
         raise UsageFault(f"{name} is {text!r}: it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z") from None

@@ -14,6 +14,7 @@ from arena.store.dialect import execute, insert_into
 from arena.store.entrants import HostedEntrant, freeze_entrants
 from arena.store.forfeits import describe_forfeits
 from arena.store.match_search import parse_time_bound
+from arena.store.paging import MAX_INTEGER
 from arena.store.rows import read_row
 from arena.store.tournament_state import finish_tournament, open_tournament
 from protocol.display import format_count
@@ -102,7 +103,8 @@ def remove_plan(connection: Connection, plan: int) -> PlannedTournament:
 
 def find_plan(connection: Connection, plan: int) -> PlannedTournament:
     """Return a planned tournament. Raise `UsageFault` if it is unknown."""
-    found = execute(connection, "SELECT * FROM planned_tournaments WHERE id = :id", {"id": plan}).one_or_none()
+    query = "SELECT * FROM planned_tournaments WHERE id = :id"
+    found = execute(connection, query, {"id": plan}).one_or_none() if plan <= MAX_INTEGER else None
     if found is None:
         raise UsageFault(f"there is no plan {plan}: `arena plan list` has them")
     return _plan(found)

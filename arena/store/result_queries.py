@@ -18,6 +18,7 @@ from arena.store.archives import read_archived
 from arena.store.database import StoreError
 from arena.store.dialect import execute, list_parameter
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
+from arena.store.paging import MAX_INTEGER
 from arena.store.pool_payoffs import CURRENT_SEASON_SQL, EQUAL_MEAN_DIGITS, PoolPayoff, pairs_query, read_payoff
 from arena.store.rows import read_row, read_rows
 from machine.timestamps import utc_now
@@ -202,8 +203,9 @@ def iter_results(
     if tournament is not None:
         chosen.append("tournament = :tournament")
     numbers = f"SELECT number FROM matches WHERE {' AND '.join(chosen)} ORDER BY number DESC"
-    words = {"key": fold_name(bot or ""), "game": game, "tournament": tournament, "limit": limit}
+    words: dict[str, object] = {"key": fold_name(bot or ""), "game": game, "tournament": tournament}
     if limit is not None:
+        words["limit"] = min(limit, MAX_INTEGER)
         numbers += " LIMIT :limit"
     for _, result, _ in iter_results_with_seats(connection, numbers, words, newest_first=True, stream=True):
         yield result

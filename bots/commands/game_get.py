@@ -9,6 +9,7 @@ import msgspec
 
 from bots.agents.page import PageClient, PageError, check_page
 from bots.client.settings import check_url
+from machine.atomic_write import write_new_file
 from machine.game_discovery import GameSource
 from machine.terminal import say
 from protocol.display import escape_unprintable
@@ -47,8 +48,7 @@ def fetch_source(url: str, name: str) -> GameSource:
 def _write(file: Path, content: bytes) -> None:
     """Write a file. Raise `UsageFault` if it exists with another content."""
     try:
-        with file.open("xb") as opened:
-            opened.write(content)
+        write_new_file(file, content)
     except FileExistsError as exc:
         if file.read_bytes() != content:
             raise UsageFault(f"{file} exists and has another content: choose another file with --to FILE") from exc

@@ -23,6 +23,7 @@ from bots.commands.hosted_versions import (
 )
 from bots.commands.owner_client import PageOption, ServerOption, TokenOption, client_of_owner
 from bots.submission import explaining_absence, fetch_despite_restart
+from machine.atomic_write import write_new_file
 from machine.terminal import say
 from protocol.display import list_choices
 from protocol.errors import Fault, UsageFault, os_errors_as
@@ -144,8 +145,8 @@ def _save_replay(client: PageClient, bot: str, number: int, game: str | None, to
 
 
 def _write(path: Path, content: bytes) -> None:
-    with os_errors_as(UsageFault, f"{path} can't be made, name another file with --to"), path.open("xb") as file:
-        file.write(content)
+    with os_errors_as(UsageFault, f"{path} can't be made, name another file with --to"):
+        write_new_file(path, content)
     say(f"{path}: {len(content)} bytes")
 
 

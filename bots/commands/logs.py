@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from machine.terminal import say
 from protocol.display import escape_unprintable, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.match_logs import ProgramFault
-from protocol.names import MATCH_ID_PATTERN
+from protocol.names import is_match_id
 
 
 class _Log(Struct, frozen=True, kw_only=True):
@@ -41,8 +40,8 @@ def logs(
     page: PageOption = None,
 ) -> None:
     """Show what the program of a hosted bot wrote: the newest matches with a log, or the log of one match."""
-    if match is not None and re.fullmatch(MATCH_ID_PATTERN, match) is None:
-        raise UsageFault(f"--match is {short_repr(match)}: the id of a match, like 20261129-0a1b2c3d4e5f")
+    if match is not None and not is_match_id(match):
+        raise UsageFault(f"--match is {short_repr(match)}: it is the id of a match, like 261129-184725-b0cc9097")
     client = client_of_owner(name, server, token, page)
     with explaining_absence():
         if match is not None:

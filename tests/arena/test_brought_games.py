@@ -102,6 +102,14 @@ def as_version(version: str) -> tuple[str, str]:
     return 'name = "race"\n', f'name = "race"\n    version = {version}\n'
 
 
+@pytest.mark.parametrize("name", ["race.txt", "race", "race.pyc"])
+def test_a_file_of_another_kind_is_no_game(race: Path, arena: Callable[..., Done], name: str) -> None:
+    other = race.rename(race.with_name(name))
+    for command in ("add", "check"):
+        done = arena("game", command, str(other))
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
 def test_every_command_has_an_added_game_when_its_file_is_gone(
     race: Path, data: Path, arena: Callable[..., Done], forget: Callable[[], None]
 ) -> None:

@@ -108,7 +108,7 @@ def searches(draw: st.DrawFn) -> Search:
     bot = draw(st.none() | st.sampled_from([*BOTS, "nobody"]))
     return Search(
         bot=bot,
-        opponent=draw(st.none() | st.sampled_from(BOTS).filter(lambda name: name != bot)),
+        opponent=None if bot is None else draw(st.none() | st.sampled_from(BOTS).filter(lambda name: name != bot)),
         game=draw(st.none() | st.sampled_from(["nim", "tictactoe", "go"])),
         pool=draw(st.none() | st.sampled_from(GROUPS)),
         reason=draw(st.none() | st.sampled_from(REASONS)),
@@ -266,11 +266,19 @@ def test_what_is_no_cursor_order_limit_or_time_is_said_in_a_line(reader: Reader)
     for limit in (0, 501):
         with pytest.raises(UsageFault, match=f"limit is {limit}: it is 1 to 500"):
             reader.read(search_matches, Search(), limit=limit)
-    for time in ("yesterday", "2026-13-01", "9999-12-31", "2026-1-1"):
+    for time in ("yesterday", "2026-13-01", "9999-12-31", "2026-1-1", "2026-W05", "2026W051"):
         with pytest.raises(UsageFault, match=f"until is '{time}': it is a day, 2026-01-31, or a time"):
             reader.read(search_matches, Search(until=time))
-    with pytest.raises(UsageFault, match="outcome is 'won': it is won, drawn, lost, void, for the bot that is named"):
-        reader.read(search_matches, Search(outcome="won"))
+    with pytest.raises(UsageFault, match="outcome is 'late': it is one of won, drawn, lost, void"):
+        reader.read(search_matches, Search(bot="ann", outcome="late"))
+
+
+@pytest.mark.parametrize("of", [{"outcome": "won"}, {"opponent": "ann"}, {"opponent": "ann", "outcome": "won"}])
+def test_an_outcome_or_an_opponent_of_no_bot_is_refused_and_not_taken_for_anothers(
+    reader: Reader, of: dict[str, str]
+) -> None:
+    with pytest.raises(UsageFault, match="but no bot is named: name the bot whose"):
+        reader.read(search_matches, Search(**of))
 
 
 def test_times_are_taken_in_any_zone(store: Store, reader: Reader) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from arena.store.export_rows import LADDER_COLUMNS, MATCH_COLUMNS
+from arena.store.match_search import parse_time_bound
 from arena.store.result_queries import iter_results
 from arena.store.store import Store
 from arena.store.tournament_state import open_tournament
@@ -88,6 +89,19 @@ def test_a_tournament_is_chosen_by_its_id(arena: Arena) -> None:
         *(2, ""),
         f"arena: there is no tournament 't0': the latest are {tournament}\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "bound"),
+    [
+        ("2026-01-31", "2026-02-01"),
+        ("20260131", "2026-02-01"),
+        ("20260131T12", "2026-01-31T12:00:00.000Z"),
+        ("2026-01-31T12:00+02:00", "2026-01-31T10:00:00.000Z"),
+    ],
+)
+def test_a_day_ends_with_its_last_hour_however_it_is_written(said: str, bound: str) -> None:
+    assert parse_time_bound(said, "--until", days=1) == bound
 
 
 @pytest.mark.parametrize(

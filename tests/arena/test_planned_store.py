@@ -115,6 +115,8 @@ def test_it_begins_once_and_not_at_all_if_a_version_is_gone_or_it_was_removed(st
     assert store.write(planned.remove_plan, second.id) == second
     with pytest.raises(UsageFault, match="there is no plan 2"):
         store.write(planned.fail_to_begin, second, "", None)
+    with pytest.raises(UsageFault, match=f"there is no plan {2**64}"):
+        store.write(planned.remove_plan, 2**64)
 
 
 def test_one_is_changed_until_it_begins_and_who_was_online_is_noted_for_the_deadline_it_has(store: Store) -> None:

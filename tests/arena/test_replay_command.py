@@ -45,3 +45,14 @@ def test_a_strangers_record_tells_a_terminal_nothing(tmp_path: Path, name: str, 
         said = (done.out + done.err).replace("\n", "")
         assert said
         assert said.isprintable()
+
+
+def test_of_several_files_those_that_do_not_verify_are_named(tmp_path: Path) -> None:
+    record = (GOLDEN / "nim-classic.jsonl").read_text()
+    match = json.loads(record.splitlines()[0])["match"]
+    (tmp_path / "mine.jsonl").write_text(record)
+    (tmp_path / "theirs.jsonl").write_text(record.replace('"plies":', '"plies":1'))
+    done = call("arena", "replay", "verify", str(tmp_path / "mine.jsonl"), str(tmp_path / "theirs.jsonl"))
+    assert done.code == 1
+    assert done.err.startswith(f"arena: {tmp_path / 'theirs.jsonl'}: {match}: ")
+    assert done.err.endswith("arena: 1 of 2 records did not verify\n")

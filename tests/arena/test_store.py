@@ -158,6 +158,7 @@ def test_matches_are_found_by_bot_game_and_tournament_newest_first(store: Store)
     assert [found.match for found in list(store.iterate(iter_results, game="nim"))] == ["m3", "m1"]
     assert [found.match for found in list(store.iterate(iter_results, tournament="t1"))] == ["m3"]
     assert [found.match for found in list(store.iterate(iter_results, limit=1))] == ["m3"]
+    assert list(store.iterate(iter_results, limit=2**64)) == list(store.iterate(iter_results))
 
 
 def test_a_result_comes_back_as_it_was_stored(store: Store) -> None:

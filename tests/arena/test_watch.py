@@ -116,6 +116,13 @@ def test_an_arena_that_is_not_there_is_a_line(url: str, code: int, text: str) ->
     assert text in done.err
 
 
+@pytest.mark.parametrize("match", ["ABC", "a b", "a\n", "", "a\udcffb", "x" * 41])
+def test_what_is_no_id_of_a_match_is_not_waited_for(match: str) -> None:
+    done = call("arena", "watch", match, "--url", "ws://127.0.0.1:1")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "is no id of a match: `arena status` lists those under way" in done.err
+
+
 def has_ipv6() -> bool:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()

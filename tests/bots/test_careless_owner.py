@@ -67,7 +67,7 @@ def test_words_and_names_of_files_that_are_not_utf8_are_refused_in_a_line(tmp_pa
 
 def test_a_match_that_no_match_can_be_called_is_refused_in_a_line() -> None:
     done = call("arena-bot", "logs", "mine", "--match", "../x", *OWNER)
-    assert done == (2, "", "arena-bot: --match is '../x': the id of a match, like 20261129-0a1b2c3d4e5f\n")
+    assert done == (2, "", "arena-bot: --match is '../x': it is the id of a match, like 261129-184725-b0cc9097\n")
 
 
 @pytest.mark.parametrize("status", [0, 503])

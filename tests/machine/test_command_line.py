@@ -70,3 +70,17 @@ def test_an_option_takes_no_other_option_for_the_name_of_its_file(capsys: pytest
         assert str(refused.value) == why
     run_command(app, ["inner", "first", "--json", "-", "--more", "./--x", "--text", "--fast"])
     assert capsys.readouterr().out == "- ['./--x'] --fast\n"
+
+
+def test_a_word_that_is_not_utf8_is_named_where_text_is_needed() -> None:
+    app = typer.Typer()
+
+    @app.command()
+    def encode(word: str, other: str = "") -> None:
+        word.encode()
+        other.encode()
+
+    run_command(app, ["né"])
+    for words in (["a\udcff\x1b"], ["a", "--other", "a\udcff\x1b"]):
+        with pytest.raises(UsageFault, match=r"^'a\\udcff\\x1b' is not UTF-8: "):
+            run_command(app, words)

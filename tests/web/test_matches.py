@@ -92,6 +92,7 @@ def test_only_two_fields_are_in_sight_until_another_is_used(played: Visitor, que
         ("game=tictactoe", ["m3"]),
         ("pool=nim/unrated", ["m4"]),
         ("since=2026-01-02&until=2026-01-03", ["m3", "m2"]),
+        ("since=20260102&until=20260103", ["m3", "m2"]),
         ("bot=&game=&since=", ["m4", "m3", "m2", "m1"]),
     ],
 )
@@ -120,6 +121,7 @@ def test_what_is_searched_for_is_said_and_stands_in_the_form(played: Visitor) ->
         ("since=yesterday", "since", "Yesterday is not a date"),
         ("opponent=bob", "opponent", "Needs a bot: name one"),
         ("since=2026-02-01&until=2026-01-01", "until", "Is before From"),
+        ("since=2026-01-01T12:00&until=2026-01-01T11:00", "until", "Is before From"),
     ],
 )
 def test_a_wrong_field_is_said_beside_it(played: Visitor, query: str, field: str, sentence: str) -> None:

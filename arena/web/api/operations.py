@@ -140,7 +140,7 @@ class MatchesQuery(Paged, frozen=True, kw_only=True):
     """
 
     bot: BotName | None = None
-    opponent: BotName | None = None
+    opponent: Annotated[str, Meta(description="the name of an opponent of `bot`; case is ignored")] | None = None
     game: GameName | None = None
     pool: Pool | None = None
     reason: (

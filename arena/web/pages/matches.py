@@ -4,9 +4,7 @@ the page of all matches.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import datetime
 from http import HTTPStatus
 
 import msgspec
@@ -14,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.store.bot_logs import find_logged
-from arena.store.match_search import Search, search_matches
+from arena.store.match_search import Search, parse_time_bound, search_matches
 from arena.store.paging import Page
 from arena.store.result_queries import OUTCOMES, RecordRemoved, record_of, result_of
 from arena.store.store import Reader
@@ -34,7 +32,7 @@ from arena.web.titles import game_title, match_title, pool_title
 from protocol.display import list_choices
 from protocol.errors import BadRecord, UsageFault
 from protocol.games import is_known_game, missing_rules_message
-from protocol.names import MATCH_ID_PATTERN
+from protocol.names import is_match_id
 from referee import record_reader
 from referee.result import Result
 
@@ -44,7 +42,6 @@ VISIBLE_FIELDS = ("bot", "game")
 """Search fields that are always visible. The page hides other fields until the visitor opens them, unless they are
 filled in.
 """
-_is_id = re.compile(MATCH_ID_PATTERN).match
 
 
 def matches(request: Request) -> Response:
@@ -95,20 +92,16 @@ def _find_errors(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     for name in ("opponent", "outcome"):
         if asked[name] and not asked["bot"] and name not in wrong:
             wrong[name] = "needs a bot: name one in the field Bot"
-    for name in ("since", "until"):
-        if asked[name] and not _is_time(asked[name]):
-            wrong[name] = f"{asked[name]} is not a date: write it like 2026-11-21"
-    if not wrong and asked["since"] and asked["until"] and asked["since"][:10] > asked["until"][:10]:
+    bounds = []
+    for name, days in (("since", 0), ("until", 1)):
+        if asked[name]:
+            try:
+                bounds.append(parse_time_bound(asked[name], name, days=days))
+            except UsageFault:
+                wrong[name] = f"{asked[name]} is not a date: write it like 2026-11-21"
+    if not wrong and len(bounds) == 2 and bounds[0] >= bounds[1]:
         wrong["until"] = "is before From: give a later date"
     return wrong
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return len(text) >= len("2026-11-21")
 
 
 def _find_unknown_names(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
@@ -141,7 +134,7 @@ def match(request: Request) -> Response | StreamedAnswer:
     site, name = site_of(request), request.path_params["match"]
     result = site.reader.read(result_of, name)
     if result is None:
-        if not site.socket or not _is_id(name):
+        if not site.socket or not is_match_id(name):
             raise NotFound(f"there is no match {name} here")
         return render_page(request, "live_match.html", match=name)
     data, damage = _record(site.reader, name)
