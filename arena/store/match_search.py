@@ -73,9 +73,8 @@ class Search(Struct, frozen=True, kw_only=True):
     """Criteria for matches. A match must meet all criteria that are given.
 
     `reason` and `outcome` concern the seat of `bot`; without a bot, `reason` is that of the match, and there is neither
-    `outcome` nor `opponent`. `pool` may be
-    `GAME/unrated`. The match ended at the time `since` or later, and before `until`. Each of the two is an ISO 8601 day
-    or a time in UTC; a day given as `until` is included.
+    `outcome` nor `opponent`. `pool` may be `GAME/unrated`. The match ended at the time `since` or later, and before
+    `until`. Each of the two is an ISO 8601 day or a time in UTC; a day given as `until` is included.
     """
 
     bot: str | None = None

@@ -96,8 +96,8 @@ def _pack(folder: Path) -> bytes:
     """
     if not (folder / MANIFEST_FILE).is_file():
         raise UsageFault(
-            f"there is no {MANIFEST_FILE} in {folder}: add one beside the program, with a line like "
-            'language = "python" and a line like games = ["nim"]'
+            f"there is no {MANIFEST_FILE} in {folder}: add one beside the program, with lines like "
+            'language = "python" and games = ["GAME"]'
         )
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:

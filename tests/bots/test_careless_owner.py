@@ -37,7 +37,7 @@ def test_what_is_no_program_is_refused_before_all_of_it_is_read(tmp_path: Path) 
     for what, said in (
         ("/dev/zero", "/dev/zero is no file: hand in a program, or its folder"),
         (str(fifo), f"{fifo} is no file: hand in a program, or its folder"),
-        (str(folder), f"there is no bot.toml in {folder}: add one beside the program, with a line like "),
+        (str(folder), f"there is no bot.toml in {folder}: add one beside the program, with lines like "),
     ):
         done = call("arena-bot", "submit", what, "--name", "mine", *OWNER, *(["--game", "nim"] * (what != str(folder))))
         assert (done.code, done.err.count("\n")) == (2, 1)
