@@ -1,7 +1,7 @@
 """Counts what tests cost and compares it with tests/budget.toml: a run over its limits is red.
 
-Programs, databases and seconds slept are counted. Processor time is told in units: the time that a fixed piece of work
-takes on the same machine at the same time, so that a slow or busy machine does not make a run red.
+Programs, databases and seconds slept are counted. Processor time is told in units, an eighth of what it takes to start
+Python on the same machine at the same time, so that a slow or busy machine does not make a run red.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import resource
+import statistics
 import sys
 import time
 import tomllib
@@ -27,6 +28,8 @@ TEST_DATABASE_EVENT = "bot_arena.test_database"
 """Audit event of helpers that open a database on a server."""
 UNIT_INTERVAL_S = 20.0
 """The unit is timed again after so many seconds of processor time."""
+UNITS_OF_A_START = 8
+"""The number of units in a start of Python."""
 COSTLIEST_ROWS = 10
 _COUNTER_NAMES = {
     "subprocess.Popen": "programs",
@@ -239,22 +242,17 @@ def _processor_time() -> float:
 
 
 def _time_unit() -> float:
-    """Return the seconds of processor time that a fixed piece of work takes now: calls, strings, dictionaries."""
-    tracer = sys.gettrace()
-    sys.settrace(None)  # coverage would make it three times as long
-    try:
-        return min(_time_work() for _ in range(5))
-    finally:
-        sys.settrace(tracer)
+    return statistics.median(_time_start() for _ in range(3)) / UNITS_OF_A_START
 
 
-def _time_work() -> float:
-    began = time.process_time()
-    lengths: dict[str, int] = {}
-    for number in range(60_000):
-        word = f"{number % 997}"
-        lengths[word] = lengths.get(word, 0) + len(word)
-    return time.process_time() - began
+def _time_start() -> float:
+    """Return the seconds of processor time in which Python starts and imports some of its modules. Like most tests, it
+    needs the kernel and more memory than the caches hold, which other programs on the machine make slow.
+    """
+    modules = "import asyncio, dataclasses, decimal, email.message, json, logging, typing"
+    child = os.posix_spawn(sys.executable, [sys.executable, "-I", "-S", "-c", modules], os.environ)
+    _, _, usage = os.wait4(child, 0)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _count_sleeps(counts: Counter[str]) -> None:
