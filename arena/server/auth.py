@@ -182,7 +182,7 @@ class Authenticator:
         if hello.token is not None:
             self._check_guesses(hello.bot, address)
         known = await self._store.read(find_registered_bot, hello.bot)
-        if known is None or (self._is_unused(known) and not _is_valid_token(hello.token, known)):
+        if known is None or (self._is_unused(known) and not self._is_known_token(hello.token, known)):
             registered = await self._register(hello, address)
             if registered is not None:
                 return self._let_in(hello, registered, address)
@@ -218,6 +218,10 @@ class Authenticator:
         if wait:
             seconds = math.ceil(wait)
             raise TooOften(f"too many wrong tokens for {bot} came from {address}: try again in {seconds} s")
+
+    def _is_known_token(self, token: str | None, bot: RegisteredBot) -> bool:
+        """Return whether a token is that of a bot, or the ticket of a runner that logs it in."""
+        return _is_valid_token(token, bot) or (token is not None and self.tickets.is_valid(token, bot.name))
 
     def _is_unused(self, bot: RegisteredBot) -> bool:
         """Return whether a name was unused long enough to expire. The store checks that its bot finished no match."""
