@@ -45,6 +45,9 @@ LAST_SEEN_REFRESH_S = 3600.0
 stored times are about this old at most.
 """
 
+TICKET_PREFIX = "run."
+"""The beginning of the tickets of runners, so that a ticket that is over registers no bot."""
+
 log = logging.getLogger("arena.server.auth")
 
 
@@ -147,7 +150,7 @@ class Tickets:
 
     def issue(self, bot: str) -> str:
         """Return a new ticket for a bot, in place of an earlier one."""
-        ticket = generate_token()
+        ticket = f"{TICKET_PREFIX}{generate_token()}"
         self._hashes[fold_name(bot)] = hash_token(ticket)
         return ticket
 
@@ -234,6 +237,8 @@ class Authenticator:
         """Register the name in a `hello`. Return None if the name is taken, which means neither new nor expired."""
         assert hello.bot is not None
         bot, token = hello.bot, hello.token
+        if token is not None and token.startswith(TICKET_PREFIX):
+            raise AuthFailed(f"{bot} was renamed or deleted while a runner ran it, or its token begins with run.")
         if token is not None and strip_invisible(token) != token:
             raise AuthFailed(f"the token for {bot} begins or ends with what is not seen, like a blank: leave that out")
         if not self._registration.open:

@@ -123,6 +123,11 @@ def find_registered_bots(connection: Connection, names: Collection[str]) -> dict
     return {fold_name(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
 
 
+def token_hashes(connection: Connection) -> set[str]:
+    """Return the hashes of the tokens of all bots."""
+    return set(execute(connection, "SELECT token_hash FROM bots WHERE token_hash IS NOT NULL").scalars())
+
+
 def find_bot_id(connection: Connection, name: str) -> int | None:
     """Return the row id of the bot with this name, in any case; None if it is unknown."""
     found: int | None = execute(connection, "SELECT id FROM bots WHERE key = :key", {"key": fold_name(name)}).scalar()

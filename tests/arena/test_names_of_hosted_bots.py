@@ -76,3 +76,12 @@ def test_no_runner_logs_in_under_a_name_that_a_bot_had() -> None:
     ticket = tickets.issue("ann")
     Arena.on_renamed(Mock(tickets=tickets), "ann", "eve")
     assert not tickets.is_valid(ticket, "ann")
+
+
+@pytest.mark.parametrize("bot", ["ann", "eve"])
+async def test_a_ticket_that_is_over_registers_no_bot(store: Store, bot: str) -> None:
+    authenticator = Authenticator(DirectStore(store), Registration())  # type: ignore[arg-type]
+    ticket = Tickets().issue(bot)
+    with pytest.raises(AuthFailed, match=f"{bot} was renamed or deleted while a runner ran it"):
+        await authenticator.identify(Hello(bot=bot, token=ticket, client="runner"), "127.0.0.1")
+    assert store.read(count_versions, "ann") == 1
