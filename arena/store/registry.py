@@ -330,6 +330,7 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     }
     _update_bots(connection, [name], **values, seen=None, renamed=utc_now())
     rename_in_actions(connection, name, placeholder)
+    rename_in_plans(connection, name, placeholder)  # another bot that takes the name was not invited
     fail_plans_of_bot(connection, number, placeholder)
     for statement in (_DELETE_INCIDENTS, _DELETE_FAILURES, *_DELETE_PROGRAMS):
         execute(connection, statement, {"bot": number})
