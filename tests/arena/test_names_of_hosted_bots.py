@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from arena.server.arena import Arena
-from arena.server.auth import AuthFailed, Authenticator, Registration, Tickets
+from arena.server.auth import Authenticator, AuthFailed, Registration, Tickets
 from arena.store.bot_versions import add_version, count_versions
 from arena.store.registry import find_registered_bot, register_bot
 from arena.store.store import Store
