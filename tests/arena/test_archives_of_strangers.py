@@ -5,9 +5,13 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from arena.store.archiving import purge_removed_records
 from arena.store.backup import back_up, remove_copy
 from arena.store.store import Store
 from databases import alter
+from protocol.errors import ArenaFault
 from seasons import finish, result
 
 
@@ -28,3 +32,14 @@ def test_a_backup_copies_and_removes_no_file_outside_of_its_folder(tmp_path: Pat
     remove_copy(backups / "copy.db")
     assert wanted.read_text() == "of another"
     assert not list(backups.iterdir())
+
+
+def test_no_other_file_is_removed_as_one_of_removed_records(tmp_path: Path) -> None:
+    other, part = tmp_path / "thesis.txt", tmp_path / "film.part"
+    for file in (other, part):
+        file.write_text("mine")
+    with closing(Store.open(tmp_path / "data" / "arena.db")) as store:
+        alter(store.database, f"INSERT INTO archives (path, records, bytes) VALUES ('{other}', 1, 4)")
+        with pytest.raises(ArenaFault, match=r"thesis\.txt is no file of old records by its name"):
+            purge_removed_records(store)
+    assert [file.read_text() for file in (other, part)] == ["mine", "mine"]
