@@ -31,8 +31,9 @@ def fetch(
     proxies: bool = True,
     body: bytes | None = None,
 ) -> HttpAnswer:
-    """Fetch a URL, or post a `body` to it. Redirects are followed, except those of a body. Raise `OSError` or
-    `HTTPException` if that fails (`TimeoutError` after `timeout_s`), `ValueError` if the URL is invalid.
+    """Fetch a URL, or post a `body` to it. Redirects are followed, except those of a request with a body
+    or a token. Raise `OSError` or `HTTPException` if that fails (`TimeoutError` after `timeout_s`), `ValueError` if the
+    URL is invalid.
 
     A timer enforces `timeout_s`, because a peer that sends single bytes could keep every read within its own timeout
     for ever.
@@ -43,7 +44,7 @@ def fetch(
     timer.daemon = True
     timer.start()
     handlers: list[urllib.request.BaseHandler] = [_Handler(connections)]
-    if body is not None:
+    if body is not None or any(name.lower() == "authorization" for name in headers):
         handlers.append(_NoRedirects())
     if not proxies:
         handlers.append(urllib.request.ProxyHandler({}))
@@ -68,7 +69,7 @@ def fetch(
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Lets a redirect be the answer: urllib would send no body to the other address, but the headers with a token."""
+    """Lets a redirect be the answer: urllib would send the token to the other address, and no body."""
 
     def redirect_request(self, *_: object) -> None:
         return None

@@ -10,7 +10,7 @@ from arena.operator.changes import Sha256Hex
 from arena.operator.requests import Request, RunnerRequest
 from protocol.bot_launch import BotSpec
 from protocol.messages import Clock
-from protocol.names import MATCH_ID_PATTERN
+from protocol.names import MATCH_ID_PATTERN, NAME_PATTERN
 
 MAX_SEATS = 64
 """Maximum number of seats of a match."""
@@ -23,8 +23,9 @@ class HostedSeat(Struct, frozen=True, kw_only=True):
     `specified`.
     """
 
-    bot: str
-    number: int = 0
+    bot: Annotated[str, Meta(pattern=NAME_PATTERN)]
+    """The name of the bot, of which the runner makes names of files."""
+    number: Annotated[int, Meta(ge=0)] = 0
     digest: Sha256Hex | None = None
     specified: BotSpec | None = None
 

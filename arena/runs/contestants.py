@@ -65,7 +65,8 @@ def parse_builtin_contestants(words: Sequence[str]) -> list[Contestant]:
     """
     known = [bot for bot in known_bots() if bot != "human"]
     for word in words:
-        bot = split_bot_word(word)[1].partition(":")[0]
+        what = split_bot_word(word)[1]
+        bot = what.partition(":")[0] if parse_bot_file(what) is None else what  # such as uct:FILE.py, which is a path
         if bot not in known:
             raise UsageFault(f"there is no built-in bot {short_repr(bot)}: {list_choices(known)}")
     return parse_contestants(words, {}, min_bots=0)

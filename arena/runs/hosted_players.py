@@ -29,6 +29,10 @@ from protocol.names import fold_name
 
 MAX_PENDING_MATCHES = 64
 """Maximum number of matches of a tournament that are played by runners or wait for them."""
+_GZIP_WBITS = 31
+"""The argument of zlib that says that data is in the format of gzip."""
+MAX_UNPACKED_REPORT_BYTES = 64 * 1024 * 1024
+"""Maximum bytes of the report of a match when it is unpacked."""
 
 
 class RunnerPlayers(ConcurrentPlayers):
@@ -140,10 +144,16 @@ def pack_report(report: MatchReport) -> bytes:
 
 
 def unpack_report(packed: bytes, match: str) -> MatchReport:
-    """Return the report of a match. Raise `ArenaFault` if it is not readable, or is that of another match."""
+    """Return the report of a match. Raise `ArenaFault` if it is not readable, is too large, or is that of another
+    match.
+    """
+    unpacking = zlib.decompressobj(wbits=_GZIP_WBITS)
     try:
-        reply = msgspec.json.decode(gzip.decompress(packed), type=_PackedReply)
-    except (OSError, EOFError, zlib.error, msgspec.MsgspecError) as exc:
+        data = unpacking.decompress(packed, MAX_UNPACKED_REPORT_BYTES)
+        if not unpacking.eof:
+            raise ArenaFault(f"a runner sent a report of the match {match} that is cut off, or too large")
+        reply = msgspec.json.decode(data, type=_PackedReply)
+    except (zlib.error, msgspec.MsgspecError) as exc:
         raise ArenaFault(f"a runner sent an unreadable report of the match {match}: {exc}") from exc
     if reply.result.match != match:
         raise ArenaFault(f"a runner sent the report of {reply.result.match} for the match {match}")

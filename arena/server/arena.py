@@ -219,7 +219,10 @@ class Arena(HostHandler):
             runner.receive(NoShow(seat))  # the match may not have started
 
     def on_renamed(self, old: str, new: str) -> None:
-        """Rename a bot in the cache of bots. The bot must be disconnected."""
+        """Rename a bot in the cache of bots. The bot must be disconnected. A runner can't log in under the old name any
+        more, which may soon be another bot's.
+        """
+        self.tickets.revoke(old)
         self._runner.feed(events.BotRenamed(fold_name(old), fold_name(new)))
 
     async def reload_approvals(self, bots: Iterable[str]) -> None:

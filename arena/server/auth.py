@@ -45,6 +45,9 @@ LAST_SEEN_REFRESH_S = 3600.0
 stored times are about this old at most.
 """
 
+TICKET_PREFIX = "run."
+"""The beginning of the tickets of runners, so that a ticket that is over registers no bot."""
+
 log = logging.getLogger("arena.server.auth")
 
 
@@ -147,7 +150,7 @@ class Tickets:
 
     def issue(self, bot: str) -> str:
         """Return a new ticket for a bot, in place of an earlier one."""
-        ticket = generate_token()
+        ticket = f"{TICKET_PREFIX}{generate_token()}"
         self._hashes[fold_name(bot)] = hash_token(ticket)
         return ticket
 
@@ -182,7 +185,7 @@ class Authenticator:
         if hello.token is not None:
             self._check_guesses(hello.bot, address)
         known = await self._store.read(find_registered_bot, hello.bot)
-        if known is None or (self._is_unused(known) and not _is_valid_token(hello.token, known)):
+        if known is None or (self._is_unused(known) and not self._is_known_token(hello.token, known)):
             registered = await self._register(hello, address)
             if registered is not None:
                 return self._let_in(hello, registered, address)
@@ -219,6 +222,10 @@ class Authenticator:
             seconds = math.ceil(wait)
             raise TooOften(f"too many wrong tokens for {bot} came from {address}: try again in {seconds} s")
 
+    def _is_known_token(self, token: str | None, bot: RegisteredBot) -> bool:
+        """Return whether a token is that of a bot, or the ticket of a runner that logs it in."""
+        return _is_valid_token(token, bot) or (token is not None and self.tickets.is_valid(token, bot.name))
+
     def _is_unused(self, bot: RegisteredBot) -> bool:
         """Return whether a name was unused long enough to expire. The store checks that its bot finished no match."""
         days = self._registration.free_after_days
@@ -230,6 +237,8 @@ class Authenticator:
         """Register the name in a `hello`. Return None if the name is taken, which means neither new nor expired."""
         assert hello.bot is not None
         bot, token = hello.bot, hello.token
+        if token is not None and token.startswith(TICKET_PREFIX):
+            raise AuthFailed(f"{bot} was renamed or deleted while a runner ran it, or its token begins with run.")
         if token is not None and strip_invisible(token) != token:
             raise AuthFailed(f"the token for {bot} begins or ends with what is not seen, like a blank: leave that out")
         if not self._registration.open:

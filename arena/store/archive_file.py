@@ -10,6 +10,7 @@ import contextlib
 import functools
 import hashlib
 import lzma
+import re
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,8 +31,10 @@ _COMPRESSION_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * 
 """The settings of xz. A larger dictionary would not help, and every block allocates one."""
 ARCHIVE_SUFFIX = ".zip"
 """The suffix of archive files."""
-_PARTIAL_PATTERN = "*.part"
+_PARTIAL_PATTERN = f"*{ARCHIVE_SUFFIX}.part"
 """The pattern of the names of incomplete files, which a killed process leaves."""
+_NAME_PATTERN = re.compile(rf"\d{{7,}}-\d+-[0-9a-f]{{16}}{re.escape(ARCHIVE_SUFFIX)}")
+"""The pattern of the names of archive files, as `plan_archive` makes them."""
 _BLOCK_DATE = (1980, 1, 1, 0, 0, 0)
 """The timestamp of every block in the ZIP. It is constant, so that equal records always make equal files."""
 
@@ -113,7 +116,11 @@ def write_archive(new: NewArchive) -> int:
 
 
 def remove_archive(path: Path) -> None:
-    """Remove an archive file if it exists. Raise `ArenaFault` if it cannot be removed."""
+    """Remove an archive file if it exists. Raise `ArenaFault` if it cannot be removed, or is none by its name: a
+    database may be a stranger's, and name any file.
+    """
+    if not _NAME_PATTERN.fullmatch(path.name):
+        raise ArenaFault(f"{path} is no file of old records by its name: it was left as it is")
     try:
         path.unlink(missing_ok=True)
         flush_to_disk(path.parent)

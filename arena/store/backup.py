@@ -79,7 +79,7 @@ def remove_copy(copy: Path) -> None:
             others = [one for one in folder.iterdir() if one != copy and _is_copy(one)]
             needed = {file for one in others for file in archives_of(one)}
             for file in archives_of(copy):
-                if not file.is_absolute() and file not in needed:
+                if not _leads_out(file) and file not in needed:
                     (folder / file).unlink(missing_ok=True)
     copy.unlink()
 
@@ -91,11 +91,16 @@ def archives_of(file: Path) -> list[Path]:
         return [Path(path) for (path,) in opened.execute(_NEEDED_ARCHIVES)]
 
 
+def _leads_out(file: Path) -> bool:
+    """Return whether a stored path leads out of the folder of its database. No arena stores one with `..`."""
+    return file.is_absolute() or ".." in file.parts
+
+
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
     """Copy an archive file to another folder, unless that folder has a file with its name. Equal names mean equal
-    content. Return False if `file` is an absolute path or is missing in the source folder, otherwise True.
+    content. Return False if `file` leads out of its folder or is missing in the source folder, otherwise True.
     """
-    if file.is_absolute():
+    if _leads_out(file):
         return False
     if (to / file).exists():
         return True

@@ -158,6 +158,7 @@ def add_version(
     """
     owner = _require_bot(connection, bot)
     now = database_now(connection)
+    execute(connection, "UPDATE bots SET seen = :now WHERE id = :bot", {"now": now, "bot": owner})  # its name is in use
     key = {"bot": owner, "digest": digest, "source_digest": None if file is None else file.digest}
     query = """SELECT id, state FROM bot_versions
     WHERE bot = :bot AND (digest = :digest OR source_digest = :source_digest) ORDER BY id DESC LIMIT 1"""

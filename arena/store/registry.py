@@ -123,6 +123,11 @@ def find_registered_bots(connection: Connection, names: Collection[str]) -> dict
     return {fold_name(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
 
 
+def token_hashes(connection: Connection) -> set[str]:
+    """Return the hashes of the tokens of all bots."""
+    return set(execute(connection, "SELECT token_hash FROM bots WHERE token_hash IS NOT NULL").scalars())
+
+
 def find_bot_id(connection: Connection, name: str) -> int | None:
     """Return the row id of the bot with this name, in any case; None if it is unknown."""
     found: int | None = execute(connection, "SELECT id FROM bots WHERE key = :key", {"key": fold_name(name)}).scalar()
@@ -325,6 +330,7 @@ def anonymize_bot(connection: Connection, name: str) -> str:
     }
     _update_bots(connection, [name], **values, seen=None, renamed=utc_now())
     rename_in_actions(connection, name, placeholder)
+    rename_in_plans(connection, name, placeholder)  # another bot that takes the name was not invited
     fail_plans_of_bot(connection, number, placeholder)
     for statement in (_DELETE_INCIDENTS, _DELETE_FAILURES, *_DELETE_PROGRAMS):
         execute(connection, statement, {"bot": number})

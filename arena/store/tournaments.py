@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
@@ -101,10 +102,11 @@ GROUP BY tournament, bots.name, rivals.name ORDER BY tournament, bots.name
 class TournamentRow(Struct, frozen=True, kw_only=True):
     """A tournament of which `played` of `planned` matches are played. `planned` is None for a test without a fixed
     number, and for a game whose rules this arena does not have. `arguments` are those of the command, without the seed.
+    The `seed` is None for readers who must not know it yet (`for_visitors`).
     """
 
     tournament: str
-    seed: str
+    seed: str | None
     arguments: dict[str, Any]
     game: str
     format: str
@@ -188,8 +190,23 @@ StandingsCache = dict[str, tuple[tuple[int, str | None], str | None, TournamentS
 end time, the name of the value function that measured luck, and the standings. The entry is computed again if the
 number of matches or the end time has changed.
 """
+_COMMAND_PATTERN = re.compile(r"[\s/\\]")
+"""The pattern of what a command line or a path has, and no word for a built-in or connected bot."""
+AnyTournament = TypeVar("AnyTournament", bound=TournamentRow)
 MAX_CACHED_STANDINGS = 64
 """The maximum number of tournaments in a cache of standings."""
+
+
+def for_visitors(tournament: AnyTournament) -> AnyTournament:
+    """Return what everybody may know of a tournament: its seed once it is over, because the dice of matches to come
+    follow from it, and of a bot that was started by a command line or a file, which may name secrets, the name alone.
+    """
+    words = tournament.arguments["bots"]
+    arguments = {
+        **tournament.arguments,
+        "bots": [bot_name_of(word) if _COMMAND_PATTERN.search(word) else word for word in words],
+    }
+    return structs.replace(tournament, seed=tournament.seed if tournament.finished else None, arguments=arguments)
 
 
 def tournament_table(connection: Connection, name: str, cache: StandingsCache) -> TournamentTable | None:

@@ -9,7 +9,7 @@ from arena.store.leaderboards import Profile, find_profile, games_with_results, 
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import UNRATED_SUFFIX
 from arena.store.store import Reader
-from arena.store.tournaments import TournamentTable, tournament_exists, tournament_table
+from arena.store.tournaments import TournamentTable, for_visitors, tournament_exists, tournament_table
 from arena.web.errors import NotFound
 from arena.web.site import Site
 from protocol.display import list_choices, short_repr
@@ -35,11 +35,11 @@ def unknown_bot_message(reader: Reader, bot: str) -> str | None:
 
 
 def find_tournament(site: Site, name: str) -> TournamentTable:
-    """Return a tournament with its tables. Raise `NotFound` if there is none of this id."""
+    """Return a tournament with its tables, as visitors may know it. Raise `NotFound` if there is none of this id."""
     found = site.reader.read(tournament_table, name, site.cached_standings)
     if found is None:
         raise NotFound(_NO_TOURNAMENT_MESSAGE.format(short_repr(name)))
-    return found
+    return for_visitors(found)
 
 
 def unknown_tournament_message(reader: Reader, name: str) -> str | None:

@@ -53,14 +53,14 @@ from arena.store.bot_versions import (
     source_of,
     unchecked_versions,
 )
-from arena.store.registry import RegisteredBot, find_registered_bot
+from arena.store.registry import RegisteredBot, find_registered_bot, token_hashes
 from arena.store.tokens import hash_token
 from arena.web.answers import Pieces, StreamedAnswer, queue_endpoint, visitor_of
 from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
 from arena.web.bearer_tokens import BearerTokens
 from arena.web.bot_logs import log_routes
 from arena.web.errors import NotFound
-from arena.web.hosted_sources import find_file_with, read_only_file
+from arena.web.hosted_sources import find_file_with, find_file_with_token, read_only_file
 from arena.web.hosting_config import HostingConfig
 from arena.web.kept_files import is_version_number, kept_routes
 from arena.web.offline import grades_of, offline_page_in_pieces
@@ -166,7 +166,8 @@ class Submissions:
             async with self._unpacking:
                 submission = await run_in_threadpool(_read, request, file, data, hosting.limits)
                 content = await run_in_threadpool(submission.pack)
-                await run_in_threadpool(_check_has_no_token, content, token, "take it out, or leave out the file")
+                advice = "take it out, or leave out the file"
+                await run_in_threadpool(_check_has_no_token, request, content, token, advice)
             upload = secrets.token_hex(16)
             told = Submit(
                 bot=bot.name,
@@ -216,7 +217,8 @@ class Submissions:
         content = await run_in_threadpool(site_of(request).reader.read, source_of, bot.name, version.number)
         if published and content is not None:
             token = self._tokens.read(request, bot.name).encode()
-            await run_in_threadpool(_check_has_no_token, content, token, "hand the program in again without it")
+            advice = "hand the program in again without it"
+            await run_in_threadpool(_check_has_no_token, request, content, token, advice)
         async with connect_to_url(hosting.url, hosting.token, _origin(request)) as operator:
             await operator.ask(PublishVersion(bot=bot.name, number=version.number, published=published), object)
         return _respond(await self._one_version(request, hosting, bot.name))
@@ -358,11 +360,15 @@ def _read(request: Request, file: str | None, data: bytes, limits: SubmissionLim
     return read_source_file(file, data, request.query_params.getlist("game"), games, limits)
 
 
-def _check_has_no_token(content: bytes, token: bytes, advice: str) -> None:
-    """Raise `UsageFault` if a file in a version's zip has the token with which its owner sends a request."""
-    path = find_file_with(content, token)
+def _check_has_no_token(request: Request, content: bytes, token: bytes, advice: str) -> None:
+    """Raise `UsageFault` if a file in a version's zip has the token with which its owner sends a request, or that of
+    another bot, as in a program that was copied.
+    """
+    path, whose = find_file_with(content, token), "your token"
+    if path is None:
+        path, whose = find_file_with_token(content, lambda: site_of(request).reader.read(token_hashes)), "a bot's token"
     if path is not None:
-        raise UsageFault(f"{short_repr(path)} has your token, which is not for others: {advice}")
+        raise UsageFault(f"{short_repr(path)} has {whose}, which is not for others: {advice}")
 
 
 def _origin(request: Request) -> str:

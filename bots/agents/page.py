@@ -109,7 +109,7 @@ class PageClient:
 
     def _find_page(self) -> str:
         """Return the address of the page: the one that was given, or the one that the arena's HTTP answer links to,
-        which must be on the arena's host.
+        which must be on the arena's host. A token goes to it by TLS if the arena has that.
         """
         if self._page is not None:
             return self._page
@@ -119,6 +119,12 @@ class PageClient:
         if found is None or host_of_url(found[1]) != host_of_url(self._arena):
             raise PageError(
                 f"the arena at {self._arena} names no page: give the page's address, as in a browser, {self._hint}"
+            )
+        is_secret = self._token is not None and self._arena.startswith("wss:")
+        if is_secret and not found[1].startswith("https:"):
+            raise PageError(
+                f"the arena at {self._arena} names the page {short_repr(found[1], 80)}, where the token would travel "
+                f"in clear text: give the page's address, as in a browser, {self._hint}"
             )
         self._page = found[1].rstrip("/")
         return self._page

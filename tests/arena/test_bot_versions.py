@@ -34,7 +34,7 @@ from arena.store.bot_versions import (
     unchecked_versions,
     use_version,
 )
-from arena.store.registry import anonymize_bot, register_bot, revoke_bots
+from arena.store.registry import anonymize_bot, register_bot, revoke_bots, token_hashes
 from arena.store.store import Store
 from databases import EVERY_DATABASE
 from protocol.errors import UsageFault
@@ -255,7 +255,9 @@ def test_content_is_read_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch)
 def test_a_revoked_bot_runs_no_longer_and_a_deleted_one_leaves_nothing(store: Store) -> None:
     version = add(store, "1")
     check(store, version)
+    assert store.read(token_hashes) == {"a" * 64}
     store.write(revoke_bots, ["ann"])
+    assert store.read(token_hashes) == set()
     assert store.read(hosted_bots) == []
     assert store.read(count_versions, "ANN") == 1
     placeholder = store.write(anonymize_bot, "ann")

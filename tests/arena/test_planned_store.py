@@ -145,3 +145,9 @@ def test_there_are_not_too_many_that_wait(store: Store, monkeypatch: pytest.Monk
     plan(store)
     with pytest.raises(UsageFault, match="2 tournaments are planned, which is the most: remove one"):
         plan(store)
+
+
+def test_a_plan_invites_no_other_bot_that_takes_the_name_of_a_deleted_one(store: Store) -> None:
+    plan = store.write(planned.add_plan, PlanDraft(title="Cup", terms=TERMS, closes=NOON, starts=NOON))
+    placeholder = store.write(anonymize_bot, "ann")
+    assert store.read(planned.find_plan, plan).terms.bots == [placeholder]

@@ -65,10 +65,11 @@ def test_an_answer_of_any_status_is_read(status: int, reason: str) -> None:
     assert (told.status, told.body, told.headers["Link"], told.reason) == (status, b"{}", "<x>", reason)
 
 
-def test_a_redirect_of_a_post_is_its_answer() -> None:
+@pytest.mark.parametrize("body", [b"program", None])
+def test_a_redirect_of_a_request_with_a_body_or_a_token_is_its_answer(body: bytes | None) -> None:
     def redirect(connection: socket.socket, _: threading.Event) -> None:
         connection.sendall(b"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n")
 
     with peer(redirect) as url:
-        answer = fetch(url, 100, WITHIN, headers={"Authorization": "Bearer secret"}, body=b"program")
+        answer = fetch(url, 100, WITHIN, headers={"authorization": "Bearer secret"}, body=body)
     assert (answer.status, answer.headers["Location"]) == (301, "http://127.0.0.1:1/")

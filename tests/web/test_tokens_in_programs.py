@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from arena.operator.hosting import PublishVersion, Submit, Submitted, UploadPart
-from arena.store.store import Reader
+from arena.store.registry import register_bot
+from arena.store.store import Reader, Store
+from arena.store.tokens import hash_token
 from arena.web import submissions
 from arena.web.hosting_config import HostingConfig
 from arena.web.site import Site
@@ -97,3 +99,18 @@ def test_a_version_that_has_it_is_not_published(url: str, operator: Operator) ->
     assert operator.requests == []
     assert post(f"{url}/submissions/1?published=false") == (200, "")
     assert operator.requests == [PublishVersion(bot="ann", number=1, published=False)]
+
+
+def test_the_token_of_another_bot_is_refused_too(url: str, operator: Operator, tmp_path: Path) -> None:
+    token = "B0b-" * 10
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        store.write(register_bot, "bob", hash_token(token))
+    copied = f'run(Mine("bob"), token="{token}")'
+    refusal = "'mine.py' has a bot's token, which is not for others: take it out, or leave out the file"
+    for path, body in (("?file=mine.py&game=nim", copied.encode()), ("", zipped(bot_toml=MANIFEST, mine_py=copied))):
+        assert post(f"{url}/submissions{path}", body) == (400, refusal)
+    hand_in(tmp_path, "ann", copied)
+    refusal = "'ann.py' has a bot's token, which is not for others: hand the program in again without it"
+    assert post(f"{url}/submissions/2?published=true") == (400, refusal)
+    assert operator.requests == []
+    assert post(f"{url}/submissions?file=mine.py&game=nim", copied.replace("B0b-", "b0b-").encode()) == (202, "")

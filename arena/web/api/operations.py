@@ -39,7 +39,7 @@ from arena.store.paging import MAX_PAGE_ROWS, Page
 from arena.store.registry import latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
 from arena.store.store import Reader
-from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
+from arena.store.tournaments import TournamentRow, TournamentTable, for_visitors, tournaments_page
 from arena.transparency_log.signed_log import ConsistencyProof, InclusionProof, LogEntry, SignedTreeHead
 from arena.web import lookups
 from arena.web.answers import Pieces, split
@@ -481,7 +481,8 @@ def whole(request: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
 
 def tournaments(request: ApiRequest[Paged]) -> Page[TournamentRow]:
     """List the tournaments, newest first."""
-    return request.site.reader.read(tournaments_page, **msgspec.structs.asdict(request.query))
+    found = request.site.reader.read(tournaments_page, **msgspec.structs.asdict(request.query))
+    return msgspec.structs.replace(found, rows=[for_visitors(row) for row in found.rows])
 
 
 def tournament(request: ApiRequest[Query]) -> TournamentTable:
