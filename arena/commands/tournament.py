@@ -47,6 +47,7 @@ from machine.workers.cluster import cluster_pool
 from machine.workers.local import process_pool
 from measuring.value_registry import default_value_names
 from protocol.display import format_count
+from protocol.errors import UsageFault
 from referee.result import Result
 
 
@@ -117,10 +118,16 @@ class TournamentRun(NamedTuple):
         return Progress(self.plan, self.results(), load_pending_reports(self.store, self.plan.id))
 
     def play(self, progress: Progress, on_change: Callable[[], object], goal: Goal | None = None) -> None:
-        """Play and store the missing matches, or as many as the goal needs. Raise `ArenaFault` if a bot cannot go on.
+        """Play and store the missing matches, or as many as the goal needs. Raise `ArenaFault` if a bot cannot go on,
+        and `UsageFault` if one has another name since it played: its further results would be those of another bot.
 
         Print the notes in the reports of matches. Then call `on_change`, whenever some were stored.
         """
+        for planned, present in self.plan.renamed_bots(self.store.read(tournament_results, self.plan.id)).items():
+            raise UsageFault(
+                f"{planned} played a part of this tournament, and is called {present} now: `arena bot rename {present} "
+                f"{planned}` lets it go on; another --seed or --data plays a new one"
+            )
 
         def on_stored(reports: Sequence[MatchReport]) -> None:
             for note in (note for report in reports for note in report.notes):

@@ -57,13 +57,13 @@ class SqliteDatabase(Database):
         if not header or _was_empty(self.file):
             return None
         if not header.startswith(_DATABASE_MAGIC):
-            raise UnrecognizedDatabase(f"{self} is not a database: choose another file with --db")
+            raise UnrecognizedDatabase(f"{self} is not a database: choose another file")
         if not is_ours(header):
             owner, tables = _inspect(self.file)
             if not owner and not tables:
                 return None
             if owner != APPLICATION_ID:
-                raise UnrecognizedDatabase(f"{self} is a database, but not Bot Arena's: choose another file with --db")
+                raise UnrecognizedDatabase(f"{self} is a database, but not Bot Arena's: choose another file")
         with (
             disposing(self.create_reading_engine() if read_only else self.connect()) as engine,
             self.translate_errors(),
