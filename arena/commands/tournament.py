@@ -34,6 +34,7 @@ from arena.runs.sandbox import BotEnvironment
 from arena.runs.sandbox_users import reserved_users
 from arena.runs.workers import WorkerPlayers
 from arena.store.entrants import EntrantList
+from arena.store.registry import DELETED_PREFIX
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.rules_check import check_rules
 from arena.store.store import Store
@@ -123,11 +124,7 @@ class TournamentRun(NamedTuple):
 
         Print the notes in the reports of matches. Then call `on_change`, whenever some were stored.
         """
-        for planned, present in self.plan.renamed_bots(self.store.read(tournament_results, self.plan.id)).items():
-            raise UsageFault(
-                f"{planned} played a part of this tournament, and is called {present} now: `arena bot rename {present} "
-                f"{planned}` lets it go on; another --seed or --data plays a new one"
-            )
+        self._check_names()
 
         def on_stored(reports: Sequence[MatchReport]) -> None:
             for note in (note for report in reports for note in report.notes):
@@ -135,6 +132,15 @@ class TournamentRun(NamedTuple):
             on_change()
 
         self.players.play_run(RatedLedger(self.store, progress, on_stored, goal))
+
+    def _check_names(self) -> None:
+        for planned, present in self.plan.renamed_bots(self.store.read(tournament_results, self.plan.id)).items():
+            told = f"{planned} has played in this tournament, and "
+            other = "another --seed or --data plays a new one"
+            if present.startswith(DELETED_PREFIX):
+                raise UsageFault(f"{told}was deleted since: {other}")
+            back = f"`arena bot rename {present} {planned}` lets it go on"
+            raise UsageFault(f"{told}is called {present} now: {back}; {other}")
 
 
 @contextmanager
