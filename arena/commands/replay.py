@@ -25,7 +25,7 @@ from arena.replay.transcript import TranscriptLine, describe_line
 from arena.store.annulment import pool_of_annulled
 from arena.store.database import StoreUnavailable
 from arena.store.result_queries import RecordRemoved, iter_results, match_failures, record_of
-from arena.store.store import Store
+from arena.store.store import Reader
 from machine.atomic_write import write_new_file
 from machine.console import Console
 from machine.terminal import say
@@ -62,8 +62,8 @@ def load(target: str, database: str) -> tuple[str, bytes]:
         except OSError as exc:
             raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
     target = resolve_match_id(database, target)
-    with closing(Store.open(database, create=False)) as store:
-        body = store.read(record_of, target)
+    with closing(Reader.open(database)) as reader:
+        body = reader.read(record_of, target)
     if body is None:
         raise UsageFault(f"there is no match {target!r} in {database}: `arena matches` lists those there are")
     return target, body
@@ -169,24 +169,24 @@ def _iter_records(
         for target in targets:
             yield target, partial(load, target, database), None
         return
-    with closing(Store.open(database, create=False)) as store:
-        for match in store.iterate(iter_results):
-            yield match.match, partial(_load_stored, store, match.match), match.digest
+    with closing(Reader.open(database)) as reader:
+        for match in reader.iterate(iter_results):
+            yield match.match, partial(_load_stored, reader, match.match), match.digest
 
 
-def _load_stored(store: Store, match: str) -> tuple[str, bytes] | None:
-    body = read_stored_record(store, match)
+def _load_stored(reader: Reader, match: str) -> tuple[str, bytes] | None:
+    body = read_stored_record(reader, match)
     return None if body is None else (match, body)
 
 
-def read_stored_record(store: Store, match: str) -> bytes | None:
+def read_stored_record(reader: Reader, match: str) -> bytes | None:
     """Return the record of a match in the store; None if it was removed. Raise `ArenaFault` if it is lost."""
     try:
-        body = store.read(record_of, match)
+        body = reader.read(record_of, match)
     except RecordRemoved:
         return None
     if body is None:
-        raise ArenaFault(f"match {match} has no record in {store.database}: run `arena db check`")
+        raise ArenaFault(f"match {match} has no record in {reader.database}: run `arena db check`")
     return body
 
 
@@ -264,9 +264,9 @@ def show(
     annulled = None  # the pool in which it was rated before
     failures: Failures = {}
     if not _is_file(name):
-        with closing(Store.open(database, create=False)) as store:
-            annulled = store.read(pool_of_annulled, name)
-            failures = store.read(match_failures, name)
+        with closing(Reader.open(database)) as reader:
+            annulled = reader.read(pool_of_annulled, name)
+            failures = reader.read(match_failures, name)
     if to_json:
         print_line(replace(_full_document(record, value), annulled=annulled))
         return
