@@ -37,7 +37,7 @@ from arena.store.match_log import log_key, make_key, restore_missing
 from arena.store.nodes import list_nodes
 from arena.store.result_queries import matches_without_rules, pools_of_other_versions
 from arena.store.retention_clock import days_before_now
-from arena.store.store import Reader, Store
+from arena.store.store import Reader, Store, open_to_read
 from arena.store.thinning import (
     RemovalTotals,
     Retention,
@@ -269,7 +269,7 @@ def check(where: str, *, quick: bool = False) -> None:
     """
     differing: list[str] = []
     looking = partial(check_match, quick=quick, on_other_rules=differing.append)
-    with closing(Reader.open(where)) as reader, _progress() as progress:
+    with closing(open_to_read(where)) as reader, _progress() as progress:
         complaints = list(reader.iterate(check_database, looking, progress))
         removed = 0 if complaints else reader.read(count_removed)
         files = reader.read(needed_archives)

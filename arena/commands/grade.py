@@ -16,7 +16,7 @@ from arena.replay.grading import Costs, Graded, Grades, position_costs
 from arena.replay.luck_report import format_signed, luck_by_move, record_luck, summarise_luck
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import check_game, iter_results
-from arena.store.store import Reader
+from arena.store.store import Reader, open_to_read
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
@@ -101,7 +101,7 @@ def grade_bot(
     _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:
         raise UsageFault(f"--limit is {limit}: it is 1 or more")
-    with closing(Reader.open(database)) as reader:
+    with closing(open_to_read(database)) as reader:
         if game is not None:
             reader.read(check_game, game)
         if not reader.read(is_known_bot, bot):

@@ -9,7 +9,7 @@ from arena.ratings.rating_system import game_of
 from arena.store.export_rows import LADDER_COLUMNS
 from arena.store.result_queries import LeaderboardRow, check_game, leaderboard_of, leaderboard_places, rated_pools
 from arena.store.seasons import season_leaderboards
-from arena.store.store import Reader
+from arena.store.store import open_to_read
 from machine.terminal import say
 from measuring.payoffs import MeanPayoff, format_payoff, format_payoff_interval
 from protocol.errors import UsageFault
@@ -24,7 +24,7 @@ def leaderboard(where: str, game: str | None, season: str | None, *, people: boo
     """
     if to_json and to_csv:
         raise UsageFault("--json and --csv: choose one of them")
-    with closing(Reader.open(where)) as reader:
+    with closing(open_to_read(where)) as reader:
         if game is not None:
             reader.read(check_game, game)
         if season is None:

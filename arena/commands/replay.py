@@ -25,7 +25,7 @@ from arena.replay.transcript import TranscriptLine, describe_line
 from arena.store.annulment import pool_of_annulled
 from arena.store.database import StoreUnavailable
 from arena.store.result_queries import RecordRemoved, iter_results, match_failures, record_of
-from arena.store.store import Reader
+from arena.store.store import Reader, open_to_read
 from machine.atomic_write import write_new_file
 from machine.console import Console
 from machine.terminal import say
@@ -62,7 +62,7 @@ def load(target: str, database: str) -> tuple[str, bytes]:
         except OSError as exc:
             raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
     target = resolve_match_id(database, target)
-    with closing(Reader.open(database)) as reader:
+    with closing(open_to_read(database)) as reader:
         body = reader.read(record_of, target)
     if body is None:
         raise UsageFault(f"there is no match {target!r} in {database}: `arena matches` lists those there are")
@@ -169,7 +169,7 @@ def _iter_records(
         for target in targets:
             yield target, partial(load, target, database), None
         return
-    with closing(Reader.open(database)) as reader:
+    with closing(open_to_read(database)) as reader:
         for match in reader.iterate(iter_results):
             yield match.match, partial(_load_stored, reader, match.match), match.digest
 
@@ -264,7 +264,7 @@ def show(
     annulled = None  # the pool in which it was rated before
     failures: Failures = {}
     if not _is_file(name):
-        with closing(Reader.open(database)) as reader:
+        with closing(open_to_read(database)) as reader:
             annulled = reader.read(pool_of_annulled, name)
             failures = reader.read(match_failures, name)
     if to_json:

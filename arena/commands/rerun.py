@@ -22,7 +22,7 @@ from arena.rerun.lineup import BotResolver, Lineup
 from arena.rerun.workers import RerunReply, RerunTask, run_tasks
 from arena.rerun.worth import Worth, measure_worth, total_worths
 from arena.store.database import DatabaseNotFound
-from arena.store.store import Reader
+from arena.store.store import Reader, open_to_read
 from arena.store.tournament_state import TournamentOrigin, tournament_origin
 from machine.cores import warn_of_excess
 from machine.terminal import say
@@ -178,7 +178,7 @@ def _run_all(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
     reruns: list[MatchRerun] = []
     found: dict[int, Worth] = {}
     stopped = False
-    with closing(Reader.open(options.database)) as reader:
+    with closing(open_to_read(options.database)) as reader:
         search = search_of(reader, options.selection)
         results = [result for result in iter_matches(reader, search, options.limit) if result.reason != VOID]
         if not results:
