@@ -114,8 +114,8 @@ class Database(ABC):
         return revision
 
     def is_at_rest(self) -> bool:
-        """Return whether opening the database for writing would change it or fail, although nobody may write: it is a
-        file without a write-ahead log, such as a backup, or its folder can't be written.
+        """Return whether opening the database for writing would change it, or fail: it is a file without a write-ahead
+        log, such as a backup, or its folder can't be written.
         """
         return False
 
