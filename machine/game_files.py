@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from machine.cache import cache_folder
 from machine.game_discovery import brought_games, file_of_game, is_from_file, load_game_file, replace_game
-from protocol.errors import UsageFault, os_errors_as
+from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.games import game_spec, is_known_game
 from protocol.games.spec import GameSpec
 
@@ -151,7 +151,8 @@ def _copies_folder() -> Path:
 
 @cache
 def _temporary_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="arena-games-"))
+    with os_errors_as(ArenaFault, "no folder can be made for a copy of the game"):
+        folder = Path(tempfile.mkdtemp(prefix="arena-games-"))
     folder.chmod(_READABLE_FOLDER_MODE)
     atexit.register(_remove_folder, folder, os.getpid())
     return folder

@@ -308,8 +308,8 @@ def damaged(file: Path, played: Path) -> None:
 
 
 UNTOUCHABLE = [
-    (text_file, "my.db is not a database: choose another file with --db"),
-    (another_database, "my.db is a database, but not Bot Arena's: choose another file with --db"),
+    (text_file, "my.db is not a database: choose another file"),
+    (another_database, "my.db is a database, but not Bot Arena's: choose another file"),
     (newer_schema, "my.db has schema 9999, newer than this bot-arena knows: upgrade bot-arena"),
 ]
 TOUCHING = [

@@ -19,7 +19,7 @@ from arena.store.bot_versions import count_versions
 from arena.store.database import Database
 from arena.store.entrants import describe_unrepeatable, tournaments_of_bot
 from arena.store.registry import RegisteredBot
-from arena.store.store import Store
+from arena.store.store import Store, open_to_read
 from arena.store.thinning import RecordsOfBot, remove_all
 from arena.store.tokens import generate_token, hash_token
 from machine.terminal import say
@@ -149,9 +149,9 @@ def _check_journal(data: Path) -> None:
 
 def list_bots(where: str, data: Path, *, to_json: bool) -> None:
     """Print the registered bots, their tokens' states, and who is online or when they were last seen."""
-    with closing(Store.open(where, create=False)) as store:
-        bots = store.read(registry.all_bots)
-        online = _fetch_online_bots(data, store.database)
+    with closing(open_to_read(where)) as reader:
+        bots = reader.read(registry.all_bots)
+        online = _fetch_online_bots(data, reader.database)
     if to_json:
         print_document([_bot_as_json(bot, online.get(fold_name(bot.name))) for bot in bots])
     elif not bots:

@@ -37,7 +37,7 @@ from arena.store.match_log import log_key, make_key, restore_missing
 from arena.store.nodes import list_nodes
 from arena.store.result_queries import matches_without_rules, pools_of_other_versions
 from arena.store.retention_clock import days_before_now
-from arena.store.store import Reader, Store
+from arena.store.store import Reader, Store, open_to_read
 from arena.store.thinning import (
     RemovalTotals,
     Retention,
@@ -269,12 +269,12 @@ def check(where: str, *, quick: bool = False) -> None:
     """
     differing: list[str] = []
     looking = partial(check_match, quick=quick, on_other_rules=differing.append)
-    with closing(Store.open(where, create=False)) as store, _progress() as progress:
-        complaints = list(store.iterate(check_database, looking, progress))
-        removed = 0 if complaints else store.read(count_removed)
-        files = store.read(needed_archives)
-        without_rules = {} if complaints else store.read(matches_without_rules)
-        other_versions = store.read(pools_of_other_versions)
+    with closing(open_to_read(where)) as reader, _progress() as progress:
+        complaints = list(reader.iterate(check_database, looking, progress))
+        removed = 0 if complaints else reader.read(count_removed)
+        files = reader.read(needed_archives)
+        without_rules = {} if complaints else reader.read(matches_without_rules)
+        other_versions = reader.read(pools_of_other_versions)
     for line in complaints:
         say(line)
     _print_unchecked(without_rules)
@@ -283,15 +283,15 @@ def check(where: str, *, quick: bool = False) -> None:
         matches = format_count(len(differing), "match", "matches")
         say(f"{matches} could not be refereed, and only their digests, draws and turns agree: {differing[0]}")
     if complaints:
-        raise InconsistentDatabase(f"{store.database} has {format_count(len(complaints), 'error', 'errors')}")
+        raise InconsistentDatabase(f"{reader.database} has {format_count(len(complaints), 'error', 'errors')}")
     other = "other " if without_rules else ""
     records = "agrees with its record" if quick else f"agrees with its record, every {other}record verifies"
     told = [f"{format_count(removed, 'record was', 'records were')} removed"] if removed else []
     told += [_format_archived(files)] if files else []
     more = "".join(f"; {one}" for one in told)
-    looked_at = "its rows are" if store.database.file is None else "the file and its rows are"
+    looked_at = "its rows are" if reader.database.file is None else "the file and its rows are"
     say(
-        f"{store.database} is sound: {looked_at} intact, every result {records}, "
+        f"{reader.database} is sound: {looked_at} intact, every result {records}, "
         f"and the {other}ratings follow from the results{more}"
     )
 

@@ -18,7 +18,7 @@ from machine.game_discovery import resolve_game
 from machine.terminal import say
 from machine.timeouts import scale_timeouts
 from protocol.display import list_choices
-from protocol.errors import UsageFault
+from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.games import game_class, game_names
 
 _PROTOCOL_DOCUMENT = "docs/protocol.md"
@@ -48,7 +48,8 @@ def examine(
     if log is not None and log != Path(os.devnull):
         check_is_file("--log", log)
     if log is None:
-        handle, name = tempfile.mkstemp(prefix="arena-doctor-", suffix=".log")
+        with os_errors_as(ArenaFault, "no file can be made for what the bot says: name one with --log"):
+            handle, name = tempfile.mkstemp(prefix="arena-doctor-", suffix=".log")
         os.close(handle)
         log = Path(name)
     if not to_json:

@@ -16,7 +16,7 @@ from arena.replay.grading import Costs, Graded, Grades, position_costs
 from arena.replay.luck_report import format_signed, luck_by_move, record_luck, summarise_luck
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import check_game, iter_results
-from arena.store.store import Store
+from arena.store.store import Reader, open_to_read
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
@@ -101,18 +101,18 @@ def grade_bot(
     _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:
         raise UsageFault(f"--limit is {limit}: it is 1 or more")
-    with closing(Store.open(database, create=False)) as store:
+    with closing(open_to_read(database)) as reader:
         if game is not None:
-            store.read(check_game, game)
-        if not store.read(is_known_bot, bot):
+            reader.read(check_game, game)
+        if not reader.read(is_known_bot, bot):
             raise UsageFault(f"there is no bot called {bot}: `arena bot list` names them")
         results = [
             result
-            for result in store.iterate(iter_results, bot, game, limit=limit or DEFAULT_MATCHES)
+            for result in reader.iterate(iter_results, bot, game, limit=limit or DEFAULT_MATCHES)
             if result.reason != VOID
         ]
         removed: list[str] = []
-        records = track_progress(_records(store, results, bot, removed), len(results), f"grading the matches of {bot}")
+        records = track_progress(_records(reader, results, bot, removed), len(results), f"grading the matches of {bot}")
         graded: list[Grades] = []
         with _resumable_hint():
             report = position_costs(
@@ -133,10 +133,10 @@ def grade_bot(
         _print_costs(bot, report)
 
 
-def _records(store: Store, results: Iterable[Result], bot: str, removed: list[str]) -> Iterator[tuple[Record, int]]:
+def _records(reader: Reader, results: Iterable[Result], bot: str, removed: list[str]) -> Iterator[tuple[Record, int]]:
     """Yield the record of each match, with the bot's seat. Append the ids of matches without a record to `removed`."""
     for result in results:
-        body = read_stored_record(store, result.match)
+        body = read_stored_record(reader, result.match)
         if body is None:
             removed.append(result.match)
         else:

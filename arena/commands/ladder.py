@@ -13,7 +13,7 @@ from arena.operator.changes import Annul, StartSeason
 from arena.store import seasons
 from arena.store.annulment import AnnulmentOutcome, annul_matches
 from arena.store.match_search import parse_time_bound
-from arena.store.store import Store
+from arena.store.store import open_to_read
 from machine.terminal import say
 from protocol.errors import UsageFault
 
@@ -33,8 +33,8 @@ def start_season(where: str, data: Path, name: str) -> None:
 
 def list_seasons(where: str, *, to_json: bool) -> None:
     """Print the seasons, oldest first."""
-    with closing(Store.open(where, create=False)) as store:
-        known = store.read(seasons.list_seasons)
+    with closing(open_to_read(where)) as reader:
+        known = reader.read(seasons.list_seasons)
     if to_json:
         print_document(known)
         return

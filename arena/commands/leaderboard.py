@@ -9,7 +9,7 @@ from arena.ratings.rating_system import game_of
 from arena.store.export_rows import LADDER_COLUMNS
 from arena.store.result_queries import LeaderboardRow, check_game, leaderboard_of, leaderboard_places, rated_pools
 from arena.store.seasons import season_leaderboards
-from arena.store.store import Store
+from arena.store.store import open_to_read
 from machine.terminal import say
 from measuring.payoffs import MeanPayoff, format_payoff, format_payoff_interval
 from protocol.errors import UsageFault
@@ -24,13 +24,13 @@ def leaderboard(where: str, game: str | None, season: str | None, *, people: boo
     """
     if to_json and to_csv:
         raise UsageFault("--json and --csv: choose one of them")
-    with closing(Store.open(where, create=False)) as store:
+    with closing(open_to_read(where)) as reader:
         if game is not None:
-            store.read(check_game, game)
+            reader.read(check_game, game)
         if season is None:
-            boards = [(pool, store.read(leaderboard_of, pool)) for pool in store.read(rated_pools, game)]
+            boards = [(pool, reader.read(leaderboard_of, pool)) for pool in reader.read(rated_pools, game)]
         else:
-            boards = list(store.read(season_leaderboards, season, game).items())
+            boards = list(reader.read(season_leaderboards, season, game).items())
     boards = [(pool, rows) for pool, rows in boards if is_people_pool(pool) == people]
     if to_json:
         print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in boards])

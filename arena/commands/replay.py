@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,14 +23,15 @@ from arena.replay.luck_report import luck_text_by_move, record_luck, summarise_l
 from arena.replay.match_document import Document
 from arena.replay.transcript import TranscriptLine, describe_line
 from arena.store.annulment import pool_of_annulled
+from arena.store.database import StoreUnavailable
 from arena.store.result_queries import RecordRemoved, iter_results, match_failures, record_of
-from arena.store.store import Store
+from arena.store.store import Reader, open_to_read
 from machine.atomic_write import write_new_file
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
 from protocol.display import format_count, format_rating
-from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
+from protocol.errors import ArenaFault, BadRecord, Fault, MissingRules, UsageFault
 from protocol.games import is_known_game, missing_rules_message
 from referee import record_reader
 from referee.record import MAX_RECORD_BYTES, Header, Record, Strike, compress_lines, describe_other_rules
@@ -60,8 +62,8 @@ def load(target: str, database: str) -> tuple[str, bytes]:
         except OSError as exc:
             raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
     target = resolve_match_id(database, target)
-    with closing(Store.open(database, create=False)) as store:
-        body = store.read(record_of, target)
+    with closing(open_to_read(database)) as reader:
+        body = reader.read(record_of, target)
     if body is None:
         raise UsageFault(f"there is no match {target!r} in {database}: `arena matches` lists those there are")
     return target, body
@@ -101,12 +103,14 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
     removed = 0
     without_rules: Counter[str] = Counter()
     told_of_rules: Counter[str] = Counter()
-    for name, body, stored in _read_bodies(targets, database):
-        if body is None:
-            removed += 1
-            continue
+    for name, load_record, stored in _iter_records(targets, database):
         count += 1
         try:
+            loaded = load_record()
+            if loaded is None:
+                removed += 1
+                continue
+            name, body = loaded
             record = read(name, body)
             record_reader.check_keys(body, name)
             verification = verifying.verify_record(record)
@@ -117,8 +121,8 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
                 raise BadRecord(f"{name}: {NOT_COMPARED_MESSAGE}")
             if strict and verification.missing_rules:
                 raise BadRecord(f"{name}: {verification.missing_rules}")
-        except BadRecord as fault:
-            if len(targets) == 1:
+        except Fault as fault:
+            if len(targets) == 1 or isinstance(fault, StoreUnavailable):
                 raise
             if isinstance(fault, MissingRules) and not targets:
                 without_rules[record.header.game] += 1
@@ -147,34 +151,42 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
         not_verified = f"{format_count(records, 'record', 'records')} not verified"
         say(f"arena: {missing_rules_message(game)}: {not_verified}; {MISSING_RULES_ADVICE}", err=True)
     if wrong or without_rules:
-        raise BadRecord(f"{wrong + without_rules.total()} of {count} records did not verify")
+        raise BadRecord(f"{wrong + without_rules.total()} of {count - removed} records did not verify")
     if not targets:
         gone = f"; {format_count(removed, 'match no longer has', 'matches no longer have')} one" if removed else ""
         say(f"{format_count(refereed, 'record', 'records')} verified{gone}")
 
 
-def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
-    """Yield (name, record, digest) of each target or, without targets, of each match in the store.
+def _iter_records(
+    targets: Sequence[str], database: str
+) -> Iterator[tuple[str, Callable[[], tuple[str, bytes] | None], str | None]]:
+    """Yield (name, function, digest) of each target or, without targets, of each match in the store.
 
-    The record is None if it was removed from the store. The digest is the one in the store, and None for a target.
+    The function loads the record, and returns its name and bytes; None if it was removed from the store. The digest is
+    the one in the store, and None for a target.
     """
     if targets:
         for target in targets:
-            yield *load(target, database), None
+            yield target, partial(load, target, database), None
         return
-    with closing(Store.open(database, create=False)) as store:
-        for match in store.iterate(iter_results):
-            yield match.match, read_stored_record(store, match.match), match.digest
+    with closing(open_to_read(database)) as reader:
+        for match in reader.iterate(iter_results):
+            yield match.match, partial(_load_stored, reader, match.match), match.digest
 
 
-def read_stored_record(store: Store, match: str) -> bytes | None:
+def _load_stored(reader: Reader, match: str) -> tuple[str, bytes] | None:
+    body = read_stored_record(reader, match)
+    return None if body is None else (match, body)
+
+
+def read_stored_record(reader: Reader, match: str) -> bytes | None:
     """Return the record of a match in the store; None if it was removed. Raise `ArenaFault` if it is lost."""
     try:
-        body = store.read(record_of, match)
+        body = reader.read(record_of, match)
     except RecordRemoved:
         return None
     if body is None:
-        raise ArenaFault(f"match {match} has no record in {store.database}: run `arena db check`")
+        raise ArenaFault(f"match {match} has no record in {reader.database}: run `arena db check`")
     return body
 
 
@@ -252,9 +264,9 @@ def show(
     annulled = None  # the pool in which it was rated before
     failures: Failures = {}
     if not _is_file(name):
-        with closing(Store.open(database, create=False)) as store:
-            annulled = store.read(pool_of_annulled, name)
-            failures = store.read(match_failures, name)
+        with closing(open_to_read(database)) as reader:
+            annulled = reader.read(pool_of_annulled, name)
+            failures = reader.read(match_failures, name)
     if to_json:
         print_line(replace(_full_document(record, value), annulled=annulled))
         return

@@ -22,7 +22,7 @@ from arena.rerun.lineup import BotResolver, Lineup
 from arena.rerun.workers import RerunReply, RerunTask, run_tasks
 from arena.rerun.worth import Worth, measure_worth, total_worths
 from arena.store.database import DatabaseNotFound
-from arena.store.store import Reader, Store
+from arena.store.store import Reader, open_to_read
 from arena.store.tournament_state import TournamentOrigin, tournament_origin
 from machine.cores import warn_of_excess
 from machine.terminal import say
@@ -178,16 +178,16 @@ def _run_all(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
     reruns: list[MatchRerun] = []
     found: dict[int, Worth] = {}
     stopped = False
-    with closing(Store.open(options.database, create=False)) as store:
-        search = search_of(store, options.selection)
-        results = [result for result in iter_matches(store, search, options.limit) if result.reason != VOID]
+    with closing(open_to_read(options.database)) as reader:
+        search = search_of(reader, options.selection)
+        results = [result for result in iter_matches(reader, search, options.limit) if result.reason != VOID]
         if not results:
             raise UsageFault(f"no match of {bot} fits: `arena matches --bot {bot}` lists those there are")
         resolver.check_games({result.game: result.match for result in results})
         resolver.check_opponents({seat.bot for result in results for seat in result.seats})
 
         def tasks() -> Iterator[RerunTask]:
-            for rerun, body in _iter_reruns(store, results, bot, resolver):
+            for rerun, body in _iter_reruns(reader, results, bot, resolver):
                 reruns.append(rerun)
                 yield rerun.task(body, options, seed, (0, options.continuations))
 
@@ -223,10 +223,10 @@ def _print_all(reruns: Sequence[MatchRerun], worths: Sequence[Worth], options: R
 
 
 def _iter_reruns(
-    store: Store, results: Sequence[Result], bot: str, resolver: BotResolver
+    reader: Reader, results: Sequence[Result], bot: str, resolver: BotResolver
 ) -> Iterator[tuple[MatchRerun, bytes]]:
     for result in results:
-        body = read_stored_record(store, result.match)
+        body = read_stored_record(reader, result.match)
         if body is not None:
             header = record_reader.read_record(body, result.match).header
             seat = next(at for at, each in enumerate(result.seats) if fold_name(each.bot) == fold_name(bot))

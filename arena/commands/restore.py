@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.commands.db import check_match
+from arena.store.database import DatabaseNotFound, UnrecognizedDatabase
 from arena.store.record_restore import find_complaint, is_record_broken, restore_records
 from arena.store.result_queries import RecordRemoved, record_of, result_with_seats
 from arena.store.store import Reader, Store
@@ -26,7 +27,7 @@ def restore(where: str, ids: Sequence[str], backup: Path) -> None:
         raise UsageFault(f"there is no file {str(backup)!r}: name a copy that `arena db backup` made")
     with (
         closing(Store.open(where, create=False, checkpoint=False)) as store,
-        closing(Reader.open(backup)) as copy,
+        closing(_open_backup(backup)) as copy,
     ):
         if missing := [match for match in wanted if store.read(result_with_seats, match) is None]:
             raise UsageFault(
@@ -42,6 +43,13 @@ def restore(where: str, ids: Sequence[str], backup: Path) -> None:
         say(f"{format_count(len(bodies), 'record', 'records')} restored, verified: {list_first(bodies)}")
     if whole := [match for match in wanted if match not in bodies]:
         say(f"nothing to restore, the record is there and verifies: {list_first(whole)}")
+
+
+def _open_backup(backup: Path) -> Reader:
+    try:
+        return Reader.open(backup)
+    except (DatabaseNotFound, UnrecognizedDatabase) as fault:
+        raise UsageFault(f"{backup} has no database of an arena: name a copy that `arena db backup` made") from fault
 
 
 def _read_backup_record(store: Store, backup_reader: Reader, match: str) -> bytes:

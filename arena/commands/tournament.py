@@ -34,6 +34,7 @@ from arena.runs.sandbox import BotEnvironment
 from arena.runs.sandbox_users import reserved_users
 from arena.runs.workers import WorkerPlayers
 from arena.store.entrants import EntrantList
+from arena.store.registry import DELETED_PREFIX
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.rules_check import check_rules
 from arena.store.store import Store
@@ -47,6 +48,7 @@ from machine.workers.cluster import cluster_pool
 from machine.workers.local import process_pool
 from measuring.value_registry import default_value_names
 from protocol.display import format_count
+from protocol.errors import UsageFault
 from referee.result import Result
 
 
@@ -117,10 +119,12 @@ class TournamentRun(NamedTuple):
         return Progress(self.plan, self.results(), load_pending_reports(self.store, self.plan.id))
 
     def play(self, progress: Progress, on_change: Callable[[], object], goal: Goal | None = None) -> None:
-        """Play and store the missing matches, or as many as the goal needs. Raise `ArenaFault` if a bot cannot go on.
+        """Play and store the missing matches, or as many as the goal needs. Raise `ArenaFault` if a bot cannot go on,
+        and `UsageFault` if one has another name since it played: its further results would be those of another bot.
 
         Print the notes in the reports of matches. Then call `on_change`, whenever some were stored.
         """
+        self._check_names()
 
         def on_stored(reports: Sequence[MatchReport]) -> None:
             for note in (note for report in reports for note in report.notes):
@@ -128,6 +132,15 @@ class TournamentRun(NamedTuple):
             on_change()
 
         self.players.play_run(RatedLedger(self.store, progress, on_stored, goal))
+
+    def _check_names(self) -> None:
+        for planned, present in self.plan.renamed_bots(self.store.read(tournament_results, self.plan.id)).items():
+            told = f"{planned} has played in this tournament, and "
+            other = "another --seed or --data plays a new one"
+            if present.startswith(DELETED_PREFIX):
+                raise UsageFault(f"{told}was deleted since: {other}")
+            back = f"`arena bot rename {present} {planned}` lets it go on"
+            raise UsageFault(f"{told}is called {present} now: {back}; {other}")
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from machine.client.timeouts import ClientTimeouts
 from machine.game_discovery import GAME_FILES_VARIABLE
 from machine.timeouts import FACTOR_VARIABLE
 from protocol import bot_launch
-from protocol.errors import ArenaFault, BotFault
+from protocol.errors import ArenaFault, BotFault, os_errors_as
 from protocol.games import load_game
 from protocol.messages import MAX_SLOTS, End, Hello, Move, Ready, Resign, Seek, Start, Turn, Unseek
 
@@ -468,7 +468,9 @@ class Harness:
 async def run_harness(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
     """Yield the harness of a bot on an arena of its own, removed on exit. Raise `ArenaFault` if one cannot start."""
     async with contextlib.AsyncExitStack() as stack:
-        data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
+        with os_errors_as(ArenaFault, "no folder can be made for the arena of the doctor"):
+            folder = tempfile.TemporaryDirectory(prefix="arena-doctor-")
+        data = stack.enter_context(folder)
         server = DoctorServer(Path(data), timeouts)
         stack.push_async_callback(server.stop)
         await server.start()

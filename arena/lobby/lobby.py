@@ -235,8 +235,10 @@ class Lobby:
         """
         connected, game = self.roster.online[event.bot], event.seek.game
         if self.free_slots(event.bot) <= 0:
-            text = f"seek: all {connected.slots} slots of this connection hold a seek or a match"
-            return Error(code=error_codes.NO_SLOTS, message=text)
+            hold = "the only slot of this connection holds"
+            if connected.slots != 1:
+                hold = f"all {connected.slots} slots of this connection hold"
+            return Error(code=error_codes.NO_SLOTS, message=f"seek: {hold} a seek or a match")
         url = self._urls.get(game)
         if url is not None:
             text = f"seek: {game} is played on another node: connect to {url}"

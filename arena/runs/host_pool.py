@@ -135,7 +135,7 @@ def _lock_log_folder(logs: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    with os_errors_as(ArenaFault, f"no folder for logs can be made in {tempfile.gettempdir()}"):
+    with os_errors_as(ArenaFault, "no folder for logs can be made"):
         folder = tempfile.TemporaryDirectory(prefix="arena-", ignore_cleanup_errors=True)
     with folder as path:
         yield Path(path)

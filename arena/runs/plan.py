@@ -24,6 +24,7 @@ from protocol.dice import Dice
 from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Clock
+from protocol.names import fold_name
 from referee.record import Header, RecordedSeat, make_header
 from referee.result import Result, match_points
 
@@ -186,6 +187,17 @@ class Plan(Struct, frozen=True, kw_only=True):
             return []
         seats = {pairing.place: pairing.seats for pairing in self.schedule(results)}
         return [_with_bots(result, seats.get(place_of(result))) for result in results]
+
+    def renamed_bots(self, results: Sequence[Result]) -> dict[str, str]:
+        """Return the present names of the bots that were renamed or deleted since they played, by their names in the
+        plan. `results` are as stored.
+        """
+        return {
+            planned.bot: stored.bot
+            for result, named in zip(results, self.with_plan_names(results), strict=True)
+            for stored, planned in zip(result.seats, named.seats, strict=True)
+            if fold_name(stored.bot) != fold_name(planned.bot)
+        }
 
     @property
     def match_count(self) -> int:

@@ -113,6 +113,12 @@ class Database(ABC):
             raise SchemaMismatch(f"{self} has schema {revision}, newer than this bot-arena knows: upgrade bot-arena")
         return revision
 
+    def is_at_rest(self) -> bool:
+        """Return whether opening the database for writing would change it, or fail: it is a file without a write-ahead
+        log, such as a backup, or its folder can't be written.
+        """
+        return False
+
     def check_current(self, *, read_only: bool = False) -> None:
         """Raise an `ArenaFault` unless this is an arena's database with the schema revision of this version. The fault
         is a `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.

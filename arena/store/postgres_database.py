@@ -130,7 +130,7 @@ class PostgresDatabase(Database):
             revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() if ours else None
             if revision is None:
                 raise UnrecognizedDatabase(
-                    f"{self} has a schema {SCHEMA_NAME} that is not Bot Arena's: choose another database with --db"
+                    f"{self} has a schema {SCHEMA_NAME} that is not Bot Arena's: choose another database"
                 )
             return str(revision)
 
@@ -155,7 +155,7 @@ class PostgresDatabase(Database):
             return
         if connection.exec_driver_sql(_FOREIGN_VIEWS_SCHEMA).scalar():
             raise UnrecognizedDatabase(
-                f"{self} has a schema {VIEWS_SCHEMA} that is not Bot Arena's: choose another database with --db"
+                f"{self} has a schema {VIEWS_SCHEMA} that is not Bot Arena's: choose another database"
             )
         connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {VIEWS_SCHEMA}")
         for schema in (SCHEMA_NAME, VIEWS_SCHEMA):

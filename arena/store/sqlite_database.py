@@ -30,6 +30,8 @@ READING_CACHE_KIB = 16 * 1024
 SQLITE_HEADER_BYTES = 100
 """The length of the header of an SQLite file."""
 _DATABASE_MAGIC = b"SQLite format 3\0"
+_WRITE_VERSION_AT, _WAL_VERSION = 18, 2
+"""The place of the write version in the header of an SQLite file, and its value if there is a write-ahead log."""
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _JOURNAL_HEADER_BYTES = 28
 _FILE_SIZE_QUERY = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -57,13 +59,13 @@ class SqliteDatabase(Database):
         if not header or _was_empty(self.file):
             return None
         if not header.startswith(_DATABASE_MAGIC):
-            raise UnrecognizedDatabase(f"{self} is not a database: choose another file with --db")
+            raise UnrecognizedDatabase(f"{self} is not a database: choose another file")
         if not is_ours(header):
             owner, tables = _inspect(self.file)
             if not owner and not tables:
                 return None
             if owner != APPLICATION_ID:
-                raise UnrecognizedDatabase(f"{self} is a database, but not Bot Arena's: choose another file with --db")
+                raise UnrecognizedDatabase(f"{self} is a database, but not Bot Arena's: choose another file")
         with (
             disposing(self.create_reading_engine() if read_only else self.connect()) as engine,
             self.translate_errors(),
@@ -86,6 +88,16 @@ class SqliteDatabase(Database):
             if connection.exec_driver_sql("PRAGMA application_id").scalar_one() == 0:
                 connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
                 self._make_tables(connection)
+
+    def is_at_rest(self) -> bool:
+        try:
+            with self.file.open("rb") as opened:
+                header = opened.read(SQLITE_HEADER_BYTES)
+        except OSError:
+            return False
+        if not header.startswith(_DATABASE_MAGIC):
+            return False
+        return header[_WRITE_VERSION_AT] != _WAL_VERSION or not os.access(self.file.absolute().parent, os.W_OK)
 
     def merge_log(self) -> None:
         """Move the write-ahead log into the database file, which must be unused. Raise `StoreError` on failure."""

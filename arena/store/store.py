@@ -149,3 +149,13 @@ def ensure_database(database: Database, *, create: bool = True) -> None:
         if not create:
             raise
         database.create()
+
+
+def open_to_read(where: str | Path | Database) -> Reader:
+    """Open the database in a file or at a URL for a command that only reads. Neither the file nor its folder is another
+    afterwards: a `Reader` would leave the files of a write-ahead log, and a `Store` add one to a backup.
+
+    Raise `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError` if the database is not usable.
+    """
+    database = where if isinstance(where, Database) else open_database_url(where)
+    return Reader.open(database) if database.is_at_rest() else Store.open(database, create=False)

@@ -171,6 +171,15 @@ def test_an_event_has_these_effects(case: str) -> None:
     assert found == effects
 
 
+def test_the_only_slot_of_a_connection_is_not_called_all_slots() -> None:
+    board = SeekBoard()
+    board.join("ann", slots=1)
+    board.feed(placed("1"))
+    assert told("no_slots", "seek: the only slot of this connection holds a seek or a match", "2") in board.feed(
+        placed("2")
+    )
+
+
 @pytest.mark.parametrize(
     ("seek", "code", "words"),
     [

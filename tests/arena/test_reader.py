@@ -24,7 +24,7 @@ from arena.store.leaderboards import leaderboard_page
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results
-from arena.store.store import Reader, Store
+from arena.store.store import Reader, Store, open_to_read
 from seasons import finish, result, season
 
 NOBODY = 65_534
@@ -100,6 +100,8 @@ def test_a_folder_that_cant_be_written_is_read(folder: Path) -> None:
         with closing(Reader.open(store.database)) as reader:
             assert reader.read(search_matches, Search()).total == 30
             assert len(reader.read(leaderboard_page, "nim/classic").rows) == 4
+        with closing(open_to_read(store.database)) as reader:
+            assert reader.read(search_matches, Search()).total == 30
 
     as_nobody(check)
     assert [found.name for found in folder.iterdir()] == ["arena.db"]

@@ -56,3 +56,14 @@ def test_of_several_files_those_that_do_not_verify_are_named(tmp_path: Path) -> 
     assert done.code == 1
     assert done.err.startswith(f"arena: {tmp_path / 'theirs.jsonl'}: {match}: ")
     assert done.err.endswith("arena: 1 of 2 records did not verify\n")
+
+
+def test_files_that_cannot_be_read_do_not_keep_the_others_from_being_verified(tmp_path: Path) -> None:
+    mine, gone = GOLDEN / "nim-classic.jsonl", tmp_path / "gone.jsonl"
+    done = call("arena", "replay", "verify", str(gone), "nine", str(mine), ARENA_DATA=str(tmp_path))
+    assert (done.code, done.out.splitlines()[0].startswith(f"{mine}: verified, ")) == (1, True)
+    assert done.err == (
+        f"arena: {gone} can't be read: No such file or directory\n"
+        f"arena: nine: no arena data in {tmp_path}/arena.db: start `arena serve` or `arena tournament` first\n"
+        "arena: 2 of 3 records did not verify\n"
+    )

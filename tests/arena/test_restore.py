@@ -124,10 +124,14 @@ def test_a_backup_that_has_no_record_either_is_said_to(data: Path) -> None:
     assert call("arena", "db", "backup", str(data / "late.db"), "--data", str(data)).code == 0
     with closing(Store.open(data / "other.db")) as store:
         Library(store).play("nim", [ANN, BOB], match="else")
+    (data / "diary.db").write_text("my diary\n")
+    (data / "empty.db").touch()
     for backup, code, says in (
         ("late.db", 1, f"{data}/late.db has no record of match one either, it was removed: try an older one"),
         ("other.db", 2, f"there is no match 'one' with a record in {data}/other.db: try another backup"),
         ("none.db", 2, f"there is no file '{data}/none.db': name a copy that `arena db backup` made"),
+        ("diary.db", 2, f"{data}/diary.db has no database of an arena: name a copy that `arena db backup` made"),
+        ("empty.db", 2, f"{data}/empty.db has no database of an arena: name a copy that `arena db backup` made"),
     ):
         done = restore(data, "one", backup=backup)
         assert (done.code, done.out, done.err) == (code, "", f"arena: {says}\n")
