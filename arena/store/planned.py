@@ -95,8 +95,8 @@ def open_plans(connection: Connection) -> list[PlannedTournament]:
 
 
 def remove_plan(connection: Connection, plan: int) -> PlannedTournament:
-    """Remove a planned tournament that waits, or end one that is played, and return it as it was. Raise `UsageFault` if
-    it is over, has failed or is unknown.
+    """Remove a planned tournament that waits, or end one that is played. Return it with the state that it had. Raise
+    `UsageFault` if it is over, has failed or is unknown.
     """
     found = find_plan(connection, plan)
     if found.state == PLAYING:

@@ -233,7 +233,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             Middleware(_hint_at_websocket, socket=site.socket),
             Middleware(_allow_cross_origin_reads),
             Middleware(_answer_internal_errors),
-            Middleware(_refuse_bodies, bodies=(admin.forms, submissions)),
+            Middleware(_refuse_bodies, bodies=(admin.bodies, submissions)),
         ],
         exception_handlers={Fault: _error_response, HTTPException: _error_response},
     )
@@ -246,7 +246,7 @@ class _AdminPages(NamedTuple):
 
     routes: Sequence[Route] = ()
     guards: Sequence[Middleware] = ()
-    forms: _Bodies = NO_BODIES
+    bodies: _Bodies = NO_BODIES
 
 
 def _admin_pages(site: Site) -> _AdminPages:

@@ -47,7 +47,7 @@ def describe_submission_limit(limits: SubmissionLimits, scope: Scope) -> str:
 
 
 def _is_submission(scope: Scope) -> bool:
-    path = scope["path"]
+    path: str = scope["path"]
     return scope["method"] == "POST" and path.startswith(f"{PREFIX}/bots/") and path.endswith("/submissions")
 
 
