@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from websockets.asyncio.client import connect
 
 import arena.__main__
 from arena import cli
-from arena.commands.restart import Restart
+from arena.commands.restart import CHECK_TIMEOUT_S, Restart
 from arena.network.binding import InheritedSockets, bind_sockets, port_of
 from arena.processes.server_process import LoggedProcess, ServerProcess
 from commands import call
@@ -33,6 +33,7 @@ from machine import held_signals
 from players import player
 from processes import REPOSITORY, Served, serving
 from timeouts import WITHIN
+from virtual_time import advance
 
 SLOWLY = ("--game", "nim", "--min-move-time", "0.1")
 """The options of a bot that is always in a match."""
@@ -273,6 +274,23 @@ async def test_what_would_not_start_changes_nothing(caplog: pytest.LogCaptureFix
     await Restart({}, [sys.executable, "-I", "-S", "-c", code, "serve", "--port"]).prepare([], [], stop)
     said = "the server keeps running, because it could not restart: ['config', '--port'] are wrong"
     assert (caplog.messages, stop.is_set()) == ([said], False)
+
+
+@pytest.mark.virtual_time
+async def test_a_look_whether_it_would_start_may_take_longer_on_a_slow_machine(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*words: str, env: Mapping[str, str]) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("arena.commands.restart.run_program", hang)
+    monkeypatch.setenv("ARENA_TIMEOUT_FACTOR", "2")
+    looking = asyncio.create_task(Restart({}, ["python", "serve"]).prepare([], [], asyncio.Event()))
+    await advance(CHECK_TIMEOUT_S + 1)
+    assert not looking.done()
+    await advance(CHECK_TIMEOUT_S)
+    await looking
+    assert "`arena config` has not ended within 60 s" in caplog.text
 
 
 async def test_a_look_whether_it_would_start_ends_with_who_looks(tmp_path: Path) -> None:

@@ -108,9 +108,10 @@ def plan_show(
 
 @app.command("remove")
 def plan_remove(number: Annotated[int, typer.Argument(metavar="PLAN")], db: Database = None, data: Data = None) -> None:
-    """Remove a planned tournament that has not begun.
+    """Remove a planned tournament that waits, or stop one that is played.
 
-    If it is repeated each night, this ends the series.
+    If one that waits is repeated each night, this ends the series. Matches
+    of one that is stopped are kept.
     """
     from arena.commands.plans import remove
 

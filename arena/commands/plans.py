@@ -137,11 +137,14 @@ def show_one(number: int, where: str, *, to_json: bool) -> None:
 
 
 def remove(number: int, where: str) -> None:
-    """Remove a planned tournament that has not begun; of a nightly series, all that would follow."""
+    """Remove a planned tournament that waits; of a nightly series, all that would follow. Stop one that is played."""
     with closing(Store.open(where, create=False, checkpoint=False)) as store:
         gone = store.write(planned.remove_plan, number)
         store.write(log_action, COMMAND_LINE_ORIGIN, "remove_plan", [gone.title])
-    say(f"plan {number}, {gone.title}, is removed")
+    if gone.state == PLAYING:
+        say(f"plan {number}, {gone.title}, is stopped: its matches so far are kept")
+    else:
+        say(f"plan {number}, {gone.title}, is removed")
 
 
 def _describe(plan: PlannedTournament) -> str:

@@ -11,10 +11,13 @@ from collections.abc import Mapping, Sequence
 from arena.network.binding import ARENA_SOCKET, PAGE_SOCKET
 from machine.run_program import run_program
 from machine.service_manager import InheritedSocket, replace_process
+from machine.timeouts import timeout_factor
 from protocol.errors import ArenaFault
 
 CHECK_TIMEOUT_S = 30.0
-"""Time limit in seconds for `arena config`, which checks the settings and the code before a restart."""
+"""Time limit in seconds for `arena config`, which checks the settings and the code before a restart, on a machine that
+is not slow: `ARENA_TIMEOUT_FACTOR` multiplies it.
+"""
 _SERVE_COMMAND, _CHECK_COMMAND = "serve", "config"
 """The commands of `arena` that run a server (`_SERVE_COMMAND`) and that check its settings and code (`_CHECK_COMMAND`).
 """
@@ -80,11 +83,12 @@ class Restart:
             return "it was not started by `arena serve`"
         words = list(self._arguments[1:])
         words[words.index(_SERVE_COMMAND)] = _CHECK_COMMAND
+        within_s = timeout_factor() * CHECK_TIMEOUT_S
         try:
-            async with asyncio.timeout(CHECK_TIMEOUT_S):
+            async with asyncio.timeout(within_s):
                 end = await run_program(sys.executable, *words, env=self._environment)
         except TimeoutError:
-            return f"`arena {_CHECK_COMMAND}` has not ended within {CHECK_TIMEOUT_S:g} s"
+            return f"`arena {_CHECK_COMMAND}` has not ended within {within_s:g} s"
         except OSError as exc:
             return f"{sys.executable} can't be run: {exc.strerror}"
         if end.code == 0:

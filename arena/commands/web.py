@@ -29,15 +29,18 @@ from machine.event_loop import background_task, run_until_first
 from machine.host_names import host_of_url
 from machine.log_output import configure_logging
 from machine.subprocesses import describe_exit, leave_process_group, trim_malloc
+from machine.timeouts import timeout_factor
 
 RESTART_DELAY_S = 0.5
 """Seconds before the pages' process is restarted for the first time."""
 SHUTDOWN_TIMEOUT_S = 3.0
 """Seconds that the pages' process has to end before it is killed."""
 HEALTH_CHECK_INTERVAL_S = 10.0
-"""Seconds between two health checks of the pages' process. The process must answer each in this time."""
+"""Seconds between two health checks of the pages' process. The process must answer each in this time, multiplied by
+`ARENA_TIMEOUT_FACTOR`.
+"""
 HEALTH_CHECK_TIMEOUT_S = 60.0
-"""Seconds without an answered health check after which the pages' process is killed."""
+"""Seconds without an answered health check after which the pages' process is killed, before `ARENA_TIMEOUT_FACTOR`."""
 _WEB_PORT_ADVICE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
 """The advice to an operator if the port of the pages is taken."""
 _PAGES_COMMAND = (sys.executable, "-P", "-m", "arena.web.process")
@@ -80,6 +83,7 @@ class PageProcess:
     def __init__(self, config: WebServerConfig, address: tuple[str, int]) -> None:
         self._config = config
         self._address = address
+        self._factor = timeout_factor()
         self._process: Process | None = None
 
     def reload(self) -> None:
@@ -105,12 +109,14 @@ class PageProcess:
         finally:
             self._process = None
             await _end_process(process)
-        return f"has not answered for {HEALTH_CHECK_TIMEOUT_S:g} s" if code is None else describe_exit(code)
+        return (
+            f"has not answered for {self._factor * HEALTH_CHECK_TIMEOUT_S:g} s" if code is None else describe_exit(code)
+        )
 
     async def _wait_for_silence(self) -> None:
         loop = asyncio.get_running_loop()
         answered = loop.time()
-        while loop.time() - answered < HEALTH_CHECK_TIMEOUT_S:
+        while loop.time() - answered < self._factor * HEALTH_CHECK_TIMEOUT_S:
             await asyncio.sleep(HEALTH_CHECK_INTERVAL_S)
             if await self._is_answering():
                 answered = loop.time()
@@ -122,7 +128,7 @@ class PageProcess:
             encryption.check_hostname = False
             encryption.verify_mode = ssl.CERT_NONE
         with contextlib.suppress(OSError, TimeoutError):
-            async with asyncio.timeout(HEALTH_CHECK_INTERVAL_S):
+            async with asyncio.timeout(self._factor * HEALTH_CHECK_INTERVAL_S):
                 reader, writer = await asyncio.open_connection(*self._address, ssl=encryption)
                 try:
                     writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

@@ -11,6 +11,7 @@ from arena.operator.entrants import FindEntrants, KeepEntrants
 from arena.operator.hosted_matches import HostedMatchReport, PlayHostedMatch, ReportMatch
 from arena.operator.hosting import (
     ChangeHosting,
+    FindRequestedMatch,
     JoinFleet,
     LeaveFleet,
     PublishVersion,
@@ -19,6 +20,7 @@ from arena.operator.hosting import (
     ReportCheck,
     ReportLoad,
     RequestedMatch,
+    RequestedMatchState,
     RequestMatch,
     SubmissionPart,
     Submit,
@@ -104,6 +106,9 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
         match = arena.requested.request(request.bot, request.opponent, request.game, hosts().plays)
         return RequestedMatch(match=match)
 
+    async def find_requested_match(request: FindRequestedMatch, tell: SendEvent) -> RequestedMatchState:
+        return arena.requested.state_of(request.match)
+
     yield OperationHandler(FindEntrants, find)
     yield OperationHandler(KeepEntrants, keep)
     yield OperationHandler(JoinFleet, join_fleet, cancel_on_disconnect=True, keepalive=RUNNER_KEEPALIVE)
@@ -119,3 +124,4 @@ def handlers(arena: Arena, hosts: Callable[[], Hosting]) -> Iterator[OperationHa
     yield OperationHandler(ChangeHosting, change_hosting)
     yield OperationHandler(PublishVersion, publish_version)
     yield OperationHandler(RequestMatch, request_match)
+    yield OperationHandler(FindRequestedMatch, find_requested_match)

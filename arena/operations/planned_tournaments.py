@@ -71,7 +71,7 @@ log = logging.getLogger("arena.tournaments")
 
 
 class _PlanLedger(UnratedLedger):
-    """Keeps the results of a planned tournament, unless it has ended meanwhile because one of its bots was deleted."""
+    """Keeps the results of a planned tournament, unless it has ended meanwhile: it was stopped, or a bot deleted."""
 
     def __init__(self, store: AsyncStore, plan: Plan, number: int) -> None:
         super().__init__(store, plan)
@@ -80,7 +80,7 @@ class _PlanLedger(UnratedLedger):
     async def hand_in(self, reports: Sequence[MatchReport]) -> bool:
         planned = await self._store.read(find_plan, self._number)
         if planned.state != PLAYING:
-            raise UsageFault(planned.note)
+            raise UsageFault(_reason_of_end(planned))
         return await super().hand_in(reports)
 
 
@@ -140,9 +140,11 @@ class PlannedTournaments:
                 log.error("the tournament %s can't begin: %s", plan.title, reason)
 
     async def _stop_failed(self, plans: Collection[int]) -> None:
-        """Stop playing those of these tournaments that have failed, because one of their bots was deleted."""
+        """Stop playing those of these tournaments that have failed: one was stopped, or one of its bots deleted."""
         for number in plans:
-            if (await self._store.read(find_plan, number)).state == FAILED and number in self._running:
+            plan = await self._store.read(find_plan, number)
+            if plan.state == FAILED and number in self._running:
+                log.info("the tournament %s ends early: %s", plan.title, _reason_of_end(plan))
                 self._running[number].cancel()
 
     async def _perform(self, step: Step, plan: PlannedTournament, now: datetime) -> None:
@@ -369,6 +371,11 @@ class _StoredArguments(Struct):
     rounds: int
     paired: bool
     clock: str
+
+
+def _reason_of_end(plan: PlannedTournament) -> str:
+    """Return why a tournament has ended: its note names before that which bots did not enter."""
+    return (plan.note or plan.state).splitlines()[-1]
 
 
 def _following(plan: PlannedTournament, now: datetime) -> tuple[str, str] | None:

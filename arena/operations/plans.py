@@ -15,6 +15,7 @@ from arena.runs.contestants import parse_builtin_contestants
 from arena.runs.schedule_limits import MAX_ROUNDS, MAX_SERVER_MATCHES, TOURNAMENT_FORMATS, check_size
 from arena.store.planned import (
     MAX_TITLE_CHARS,
+    PLAYING,
     PlanDraft,
     PlannedTerms,
     add_plan,
@@ -55,7 +56,7 @@ def handlers(arena: Arena) -> Iterator[OperationHandler]:
 
     async def remove(request: RemovePlan, tell: SendEvent) -> PlanNumber:
         gone = await arena.store.write(remove_plan, request.plan)
-        return PlanNumber(plan=gone.id, title=gone.title)
+        return PlanNumber(plan=gone.id, title=gone.title, stopped=gone.state == PLAYING)
 
     yield OperationHandler(AddPlan, add)
     yield OperationHandler(ChangePlan, change)

@@ -205,3 +205,18 @@ class RequestedMatch(Struct, frozen=True, kw_only=True):
     """The answer to `RequestMatch`: the id of the match."""
 
     match: str
+
+
+class FindRequestedMatch(Request, frozen=True, tag="find_requested_match"):
+    """Say what became of a match that was asked for."""
+
+    match: str
+
+
+class RequestedMatchState(Struct, frozen=True, kw_only=True):
+    """The answer to `FindRequestedMatch`: whether the match waits or is in progress, and why it did not start; "" if it
+    did, or that is not known.
+    """
+
+    under_way: bool
+    why: str

@@ -30,7 +30,7 @@ class ChangePlan(Request, frozen=True, tag="change_plan"):
 
 
 class RemovePlan(Request, frozen=True, tag="remove_plan"):
-    """Remove a planned tournament that has not begun; of a nightly series, all that would follow."""
+    """Remove a planned tournament that waits; of a nightly series, all that would follow. Stop one that is played."""
 
     plan: int
 
@@ -38,8 +38,9 @@ class RemovePlan(Request, frozen=True, tag="remove_plan"):
         return [f"plan {self.plan}"]
 
 
-class PlanNumber(Struct, frozen=True, kw_only=True):
-    """The reply to a request about a plan: the plan's number and its title."""
+class PlanNumber(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The reply to a request about a plan: the plan's number and its title, and whether its play was stopped."""
 
     plan: int
     title: str
+    stopped: bool = False

@@ -14,18 +14,21 @@ from functools import partial
 from arena.host.host import MatchHost
 from arena.lobby.events import MatchAssigned, MatchNotBegun
 from arena.lobby.seeks import MatchSpec, match_spec_of
+from arena.operator.hosting import RequestedMatchState
 from arena.server.lobby_runner import LobbyRunner
 from arena.server.match_headers import MatchHeaders
 from machine.event_loop import BackgroundTasks
 from machine.keyed_limiter import KeyedLimiter, TokenBucket
 from protocol.dice import SEED_BYTES
 from protocol.display import list_first
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games import check_offered, shared_game
 from protocol.names import fold_name
 
 REQUEST_BURST, REQUESTS_PER_HOUR = 10, 60
 """The number of matches that the owner of a bot may ask for at once, and in an hour."""
+MAX_FAILURES_KEPT = 1000
+"""Maximum number of matches that did not start of which the reason is kept."""
 RECONNECT_TIMEOUT_S = 60.0
 """Seconds for which a match waits for a bot that has lost its connection meanwhile. Then it does not start."""
 
@@ -46,6 +49,8 @@ class RequestedMatches:
         """The ids of the matches that wait for their bots."""
         self._bots: dict[str, tuple[str, ...]] = {}
         """The folded names of the bots of each match that waits or is in progress, by id."""
+        self._failures: dict[str, str] = {}
+        """The reasons for which the newest `MAX_FAILURES_KEPT` matches that did not start did not, by id."""
         self._background = background
 
     def request(self, bot: str, opponent: str, game: str, plays: Callable[[str, str], bool]) -> str:
@@ -78,6 +83,11 @@ class RequestedMatches:
         self._runner.assign(MatchAssigned(match, pair, RECONNECT_TIMEOUT_S), start)
         log.info("match %s was asked for: %s in %s", match, " against ".join(names), game)
         return match
+
+    def state_of(self, match: str) -> RequestedMatchState:
+        """Return whether a match waits or is in progress, and why it did not start."""
+        under_way = match in self._waiting or match in self._host.clients.runners
+        return RequestedMatchState(under_way=under_way, why=self._failures.get(match, ""))
 
     def _check_online(self, bot: str, opponent: str, choices: Callable[[], str]) -> None:
         """Raise `UsageFault` unless two different bots are connected, and the opponent is no person."""
@@ -130,6 +140,9 @@ class RequestedMatches:
             self._host.start_match(self._headers.make(match, shared_game(game, {}), seats, seed, pool=None), seed)
         except Exception as exc:
             log.warning("match %s, which was asked for, does not start: %s", match, exc)
+            self._failures[match] = str(exc) if isinstance(exc, Fault) else "the server's log says why"
+            if len(self._failures) > MAX_FAILURES_KEPT:
+                del self._failures[next(iter(self._failures))]
             self._runner.feed(MatchNotBegun(match))
         finally:
             self._waiting.discard(match)

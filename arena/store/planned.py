@@ -21,7 +21,9 @@ from protocol.display import format_count
 from protocol.errors import UsageFault
 
 WAITING, PLAYING, OVER, FAILED = "waiting", "playing", "over", "failed"
-"""The states of a planned tournament: it has not begun, is played, is over, or could not be played."""
+"""The states of a planned tournament: it has not begun, is played, is over, or could not be played to its end."""
+STOPPED_NOTE = "it was stopped by the operator"
+"""The note of a planned tournament that was stopped while it was played."""
 MAX_TITLE_CHARS = 80
 """Maximum characters of a title."""
 MAX_PLANS = 1000
@@ -93,11 +95,16 @@ def open_plans(connection: Connection) -> list[PlannedTournament]:
 
 
 def remove_plan(connection: Connection, plan: int) -> PlannedTournament:
-    """Remove a planned tournament that has not begun, and return it. Raise `UsageFault` if it has, or is unknown."""
+    """Remove a planned tournament that waits, or end one that is played. Return it with the state that it had. Raise
+    `UsageFault` if it is over, has failed or is unknown.
+    """
     found = find_plan(connection, plan)
-    if found.state != WAITING:
-        raise UsageFault(f"plan {plan} is {found.state}: only one that waits can be removed")
-    execute(connection, "DELETE FROM planned_tournaments WHERE id = :id", {"id": plan})
+    if found.state == PLAYING:
+        end_plan(connection, found, "\n".join(filter(None, (found.note, STOPPED_NOTE))))
+    elif found.state == WAITING:
+        execute(connection, "DELETE FROM planned_tournaments WHERE id = :id", {"id": plan})
+    else:
+        raise UsageFault(f"plan {plan} is {found.state}: only one that waits or is played can be removed")
     return found
 
 
@@ -171,7 +178,7 @@ def _leave_waiting(
 
 def end_plan(connection: Connection, plan: PlannedTournament, fault: str | None = None) -> None:
     """Note that a planned tournament was played to its end, and which bots could not play, or that it can't be played
-    because of a `fault`. One that has ended meanwhile, as a bot was deleted, stays as it is.
+    because of a `fault`. One that has ended meanwhile, as a bot was deleted or it was stopped, stays as it is.
     """
     if find_plan(connection, plan.id).state == FAILED:
         return

@@ -138,8 +138,23 @@ def _refuse_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
     return serve
 
 
-def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
-    """Wrap an application to refuse requests with a body, unless `admits` allows the body.
+class _Bodies(NamedTuple):
+    """A kind of requests with bodies: whether the body of a request is admitted, and the sentence about the limit if
+    the request is of this kind, else "".
+    """
+
+    admits: Callable[[Scope], bool]
+    describe_limit: Callable[[Scope], str]
+
+
+NO_BODIES = _Bodies(lambda scope: False, lambda scope: "")
+"""The bodies of a site that takes none."""
+NO_BODY_MESSAGE = "a request to these pages must have no body"
+"""The answer to a request that may have no body, and has one."""
+
+
+def _refuse_bodies(app: ASGIApp, bodies: Sequence[_Bodies]) -> ASGIApp:
+    """Wrap an application to refuse requests with a body, unless one of `bodies` admits it.
 
     The body of a refused request is not read, and its connection is closed.
     """
@@ -147,10 +162,11 @@ def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         empty = headers.get("content-length", "0").strip("0") == "" and "transfer-encoding" not in headers
-        if empty or admits(scope):
+        if empty or any(kind.admits(scope) for kind in bodies):
             await app(scope, receive, send)
             return
-        refused = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a request to these pages must have no body")
+        limit = next(filter(None, (kind.describe_limit(scope) for kind in bodies)), NO_BODY_MESSAGE)
+        refused = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, limit)
         response = _error_response(Request(scope), refused)
         response.headers["connection"] = "close"
         await response(scope, receive, send)
@@ -192,7 +208,7 @@ IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
     """Return the application for an arena's pages. `proxies` are trusted to forward addresses and host names."""
     admin = _admin_pages(site)
-    takes_submission, submission_routes = _submissions(site)
+    submissions, submission_routes = _submissions(site)
     app = Starlette(
         routes=[
             *ROUTES,
@@ -217,7 +233,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             Middleware(_hint_at_websocket, socket=site.socket),
             Middleware(_allow_cross_origin_reads),
             Middleware(_answer_internal_errors),
-            Middleware(_refuse_bodies, admits=lambda scope: admin.takes_form(scope) or takes_submission(scope)),
+            Middleware(_refuse_bodies, bodies=(admin.bodies, submissions)),
         ],
         exception_handlers={Fault: _error_response, HTTPException: _error_response},
     )
@@ -226,13 +242,11 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
 
 
 class _AdminPages(NamedTuple):
-    """The routes and middleware of the admin pages, and the function that says whether a request may submit a form. The
-    defaults are for a site without admin pages.
-    """
+    """The routes, middleware and forms of the admin pages. The defaults are for a site without admin pages."""
 
     routes: Sequence[Route] = ()
     guards: Sequence[Middleware] = ()
-    takes_form: Callable[[Scope], bool] = lambda scope: False
+    bodies: _Bodies = NO_BODIES
 
 
 def _admin_pages(site: Site) -> _AdminPages:
@@ -241,27 +255,31 @@ def _admin_pages(site: Site) -> _AdminPages:
     from arena.web.admin.access_control import (  # most sites don't need it
         AccessControl,
         can_have_form,
+        describe_form_limit,
         guard_admin_pages,
     )
     from arena.web.admin.routes import routes
 
     return _AdminPages(
-        routes(AccessControl(site.admin)), [Middleware(guard_admin_pages, config=site.admin)], can_have_form
+        routes(AccessControl(site.admin)),
+        [Middleware(guard_admin_pages, config=site.admin)],
+        _Bodies(can_have_form, describe_form_limit),
     )
 
 
-def _submissions(site: Site) -> tuple[Callable[[Scope], bool], Sequence[Route]]:
-    """Return the function that says whether a request may hand a program in, and the routes of hosted bots."""
+def _submissions(site: Site) -> tuple[_Bodies, Sequence[Route]]:
+    """Return the bodies of requests that hand a program in, and the routes of hosted bots."""
     if site.hosting is None:
-        return lambda scope: False, ()
+        return NO_BODIES, ()
     from arena.web.bearer_tokens import BearerTokens  # most sites don't need these
     from arena.web.plans import Plans
-    from arena.web.program_uploads import can_have_submission
+    from arena.web.program_uploads import can_have_submission, describe_submission_limit
     from arena.web.submissions import Submissions
 
     tokens = BearerTokens()
     routes = [*Submissions(tokens).routes, *Plans(tokens).routes]
-    return partial(can_have_submission, site.hosting.limits), routes
+    limits = site.hosting.limits
+    return _Bodies(partial(can_have_submission, limits), partial(describe_submission_limit, limits)), routes
 
 
 def _error_response(request: Request, exc: Exception) -> Response:

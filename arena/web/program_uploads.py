@@ -37,11 +37,18 @@ class UploadTimeouts:
 
 def can_have_submission(limits: SubmissionLimits, scope: Scope) -> bool:
     """Return whether a request may have a body, because it hands a program in and says how large it is."""
-    headers = Headers(scope=scope)
-    size = headers.get("content-length", "")
-    path = scope["path"]
-    is_submission = scope["method"] == "POST" and path.startswith(f"{PREFIX}/bots/") and path.endswith("/submissions")
-    return is_submission and size.isdecimal() and len(size) < 12 and int(size) <= limits.packed_bytes
+    size = Headers(scope=scope).get("content-length", "")
+    return _is_submission(scope) and size.isdecimal() and len(size) < 12 and int(size) <= limits.packed_bytes
+
+
+def describe_submission_limit(limits: SubmissionLimits, scope: Scope) -> str:
+    """Return how large the body of a request may be that hands a program in; "" for another request."""
+    return f"a program has {limits.packed_bytes:,} bytes at most, and its size is said first" * _is_submission(scope)
+
+
+def _is_submission(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return scope["method"] == "POST" and path.startswith(f"{PREFIX}/bots/") and path.endswith("/submissions")
 
 
 class UploadPlaces:

@@ -32,8 +32,10 @@ from arena.operator.client import connect_to_url
 from arena.operator.hosting import (
     MAX_PART_BYTES,
     ChangeHosting,
+    FindRequestedMatch,
     PublishVersion,
     RequestedMatch,
+    RequestedMatchState,
     RequestMatch,
     Submit,
     Submitted,
@@ -150,6 +152,7 @@ class Submissions:
             Route(f"{PATH}/{{number}}/matches/{{game}}", self._send_replay, methods=["GET"]),
             Route(HOSTING_PATH, self._change, methods=["POST"]),
             Route(MATCHES_PATH, self._request_match, methods=["POST"]),
+            Route(f"{MATCHES_PATH}/{{match}}", self._find_match, methods=["GET"]),
             *log_routes(self._authorize),
             *kept_routes(self._authorize),
         ]
@@ -239,6 +242,12 @@ class Submissions:
         async with connect_to_url(hosting.url, hosting.token, _origin(request)) as operator:
             told = await operator.ask(RequestMatch(bot=bot.name, opponent=opponent, game=game), RequestedMatch)
         return _respond(told, HTTPStatus.ACCEPTED)
+
+    async def _find_match(self, request: Request) -> Response:
+        hosting, _ = await self._authorize(request)
+        asked = FindRequestedMatch(match=request.path_params["match"])
+        async with connect_to_url(hosting.url, hosting.token, _origin(request)) as operator:
+            return _respond(await operator.ask(asked, RequestedMatchState))
 
     async def _all_versions(self, request: Request, hosting: HostingConfig, bot: str) -> VersionsAnswer:
         reader = site_of(request).reader

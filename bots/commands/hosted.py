@@ -158,11 +158,14 @@ def _play(client: PageClient, bot: str, opponent: str, game: str | None, *, wait
     where = client.url_of("matches", match)
     say(f"{bot} against {opponent}: the match starts when both are free, and is at {where}", flush=True)
     if wait:
-        say(_describe_result(bot, _follow(client, match)))
+        say(_describe_result(bot, _follow(client, bot, match)))
 
 
-def _follow(client: PageClient, match: str) -> _Result:
-    """Return the result of a match, once it is over. After `WAIT_NOTICE_S`, say once what this waits for."""
+def _follow(client: PageClient, bot: str, match: str) -> _Result:
+    """Return the result of a match, once it is over. After `WAIT_NOTICE_S`, say once what this waits for.
+
+    Raise `Fault` if the match does not start.
+    """
     began = time.monotonic()
     is_told = False
     while (waited_s := time.monotonic() - began) < MATCH_TIMEOUT_S:
@@ -176,8 +179,22 @@ def _follow(client: PageClient, match: str) -> _Result:
         except PageError as fault:
             if fault.status != HTTPStatus.NOT_FOUND:
                 raise
+        if is_told and (why := _reason_not_started(client, bot, match)):
+            raise Fault(f"match {match} did not start: {why}")
         time.sleep(POLL_INTERVAL_S)
     raise Fault(f"match {match} is not over after {MATCH_TIMEOUT_S:g} s: look at its page")
+
+
+def _reason_not_started(client: PageClient, bot: str, match: str) -> str:
+    """Return why a match did not start; "" if it did, waits, or the arena does not say."""
+    try:
+        told = fetch_despite_restart(client, "bots", bot, "matches", match)
+    except PageError as fault:
+        if fault.status != HTTPStatus.NOT_FOUND:  # an older arena has no such page
+            raise
+        return ""
+    why = told.get("why") if isinstance(told, dict) else None
+    return why if isinstance(why, str) else ""
 
 
 def _describe_result(bot: str, result: _Result) -> str:

@@ -93,6 +93,19 @@ def test_one_that_fails_keeps_the_reason_and_its_results(store: Store) -> None:
     assert not store.read(is_finished, name)
 
 
+def test_one_that_is_played_is_stopped_once_and_keeps_its_notes(store: Store) -> None:
+    name = store.write(planned.begin_plan, plan(store), *KEYS, [entrant(store)], "zoe was late", None)
+    begun = store.write(planned.remove_plan, 1)
+    stopped = store.read(planned.find_plan, 1)
+    assert (stopped.state, stopped.tournament) == ("failed", name)
+    assert stopped.note.splitlines() == ["zoe was late", "it was stopped by the operator"]
+    store.write(planned.end_plan, begun)
+    assert store.read(planned.find_plan, 1) == stopped, "its last match ended after that"
+    assert store.read(planned.open_plans) == []
+    with pytest.raises(UsageFault, match="plan 1 is failed: only one that waits or is played can be removed"):
+        store.write(planned.remove_plan, 1)
+
+
 def test_the_next_of_a_series_is_planned_as_one_begins_or_can_not(store: Store) -> None:
     store.write(planned.begin_plan, plan(store, nightly=True), *KEYS, [], "", (NEXT_NOON, NEXT_NOON))
     _, following = store.read(planned.list_plans)
@@ -109,8 +122,6 @@ def test_it_begins_once_and_not_at_all_if_a_version_is_gone_or_it_was_removed(st
     store.write(planned.begin_plan, first, *KEYS, [], "", None)
     with pytest.raises(UsageFault, match="plan 1 has begun, or was changed"):
         store.write(planned.begin_plan, first, *KEYS, [], "", None)
-    with pytest.raises(UsageFault, match="plan 1 is playing: only one that waits can be removed"):
-        store.write(planned.remove_plan, 1)
     second = plan(store)
     assert store.write(planned.remove_plan, second.id) == second
     with pytest.raises(UsageFault, match="there is no plan 2"):

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from arena.operator.bot_files import StoreMatchLog
 from arena.operator.hosting import CheckVersion, RunBot
@@ -21,6 +21,16 @@ from players import player, token_of
 from protocol.match_logs import MatchLog, ProgramFault
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+LOOKS = "**/api/v1/bots/mine/submissions"
+"""The address at which the page looks at a check, again and again."""
+
+
+async def next_look(page: Page) -> None:
+    """Wait until the page has looked at a check once more."""
+    async with page.expect_response(LOOKS):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -54,6 +64,18 @@ async def test_an_owner_hands_programs_in_and_changes_how_the_bot_runs(
         await hand_in.click()
         await expect(rows).to_contain_text(re.compile("waits for its check|is being checked"))
         check = await runner.next(CheckVersion)
+        await page.get_by_label("Name of the file").fill("mine.txt")
+        await hand_in.click()
+        await expect(wrong).to_contain_text("ends in '.txt'")
+        visit.expects("400")
+        await next_look(page)
+        await expect(wrong).to_contain_text("ends in '.txt'")
+        await page.get_by_label("Name of the file").fill("mine.py")
+        await page.route(LOOKS, lambda route: route.abort("connectionreset"), times=1)
+        await expect(wrong).to_have_text("The arena does not answer.")
+        visit.expects("ERR_CONNECTION_RESET")
+        await next_look(page)
+        await expect(wrong).to_be_empty()
         await runner.report(check, passed=True, report="ok, won against random", records={"nim": RECORD})
         await runner.next(RunBot)
         await expect(rows).to_contain_text("passed its check, plays now")
@@ -95,7 +117,6 @@ async def test_an_owner_hands_programs_in_and_changes_how_the_bot_runs(
         await page.get_by_label("Play against, now").fill("ghost")
         await page.get_by_role("button", name="Start an unrated match").click()
         await expect(wrong).to_contain_text("Mine does not run now")
-        visit.expects("400")
         await expect(page.get_by_role("button", name="Use version 2")).to_have_count(0)
         await page.get_by_role("button", name="Publish version 1").click()
         await expect(page.get_by_role("button", name="Unpublish version 1")).to_be_focused()

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import zlib
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from admin_client import AdminClient
 from arena.operator.bot_files import StoreMatchLog
 from arena.operator.client import connect_to_folder
 from arena.operator.hosting import CheckVersion, ReportLoad, RunBot
 from arena.runner.hand_in import upload_file
+from arena.server import requested_matches
 from bots.client.tokens import default_path, find_or_make_token
 from commands import Done
 from hosted_runner import joined
@@ -22,6 +25,7 @@ from hosting_arena import get, hosted, hosting_arena, operator_token, submit
 from in_process import call_beside, hosting
 from players import player
 from protocol.match_logs import MatchLog, ProgramFault
+from timeouts import WITHIN
 
 
 async def test_only_the_owner_and_the_operator_read_reports_and_hand_programs_in(tmp_path: Path, program: Path) -> None:
@@ -159,7 +163,18 @@ async def test_an_owner_pauses_a_bot_goes_back_to_a_version_and_chooses_its_game
         assert "no token of ben at" in (await hosted(arena, name="ben")).err
 
 
-async def test_an_owner_has_the_bot_play_an_open_opponent_now(tmp_path: Path, program: Path) -> None:
+async def test_an_owner_has_the_bot_play_an_open_opponent_now(
+    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    absent = asyncio.Event()
+
+    def note(record: logging.LogRecord) -> bool:
+        if "does not start" in record.getMessage():
+            absent.set()
+        return True
+
+    caplog.handler.addFilter(note)
+    monkeypatch.setattr(requested_matches, "RECONNECT_TIMEOUT_S", 0.01)
     async with hosting_arena(tmp_path / "data") as arena, joined(arena) as runner:
         await submit(arena, str(program), "--game", "nim")
         await runner.report(await runner.next(CheckVersion), passed=True, report="")
@@ -184,6 +199,21 @@ async def test_an_owner_has_the_bot_play_an_open_opponent_now(tmp_path: Path, pr
             assert (done.code, done.err) == (0, "")
             assert f"/matches/{start['match']}" in done.out
             assert re.search(r"mine (won|lost) after \d+ plies", done.out)
+
+            async with player(arena.url, "leaver") as leaver:
+                for one in (mine, ben):
+                    await one.seek()
+                for one in (mine, ben):
+                    await one.begin()
+                await leaver.seek(open=True)
+                told = (await hosted(arena, "--play", "leaver")).out
+            await asyncio.gather(mine.play(), ben.play())
+            token = find_or_make_token(arena.url, "mine", default_path())
+            state = f"{await arena.page()}/api/v1/bots/mine/{told[told.index('matches/') :].strip()}"
+            async with asyncio.timeout(WITHIN):
+                await absent.wait()
+            not_started = {"under_way": False, "why": "leaver has gone offline"}
+            assert json.loads((await get(state, token)).text) == not_started
 
 
 async def test_a_hosted_opponent_is_played_at_once_and_by_one_owner_at_a_time(tmp_path: Path, program: Path) -> None:

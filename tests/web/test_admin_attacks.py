@@ -155,7 +155,8 @@ async def test_what_changes_something_is_not_done_by_get(server: AdminServer) ->
 async def test_a_form_that_is_too_large_is_refused_unread(server: AdminServer) -> None:
     operator = await server.operator()
     large = "names=" + "x" * MAX_FORM_BYTES
-    assert (await operator.send("POST", "/admin/add", large)).status == 413
+    refused = await operator.send("POST", "/admin/add", large)
+    assert (refused.status, "A form has 262,144 bytes at most" in refused.text) == (413, True)
     assert (await AdminClient(server.url).sign_in("x" * 3000)).status == 413
     for path in ("/", "/matches", "/administration", "/api/v1/bots"):
         assert (await operator.send("POST", path, "x=1")).status == 413

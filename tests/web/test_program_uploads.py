@@ -14,7 +14,14 @@ from starlette.types import Message
 from arena.hosting.limits import SubmissionLimits
 from arena.network import http_server
 from arena.network.http_server import REQUEST_TIMEOUT_S
-from arena.web.program_uploads import MAX_UPLOADS, MAX_UPLOADS_PER_ADDRESS, UploadPlaces, read_body
+from arena.web.program_uploads import (
+    MAX_UPLOADS,
+    MAX_UPLOADS_PER_ADDRESS,
+    UploadPlaces,
+    can_have_submission,
+    describe_submission_limit,
+    read_body,
+)
 from protocol.submissions import MIN_UPLOAD_BYTES_PER_S
 from virtual_time import advance
 
@@ -32,6 +39,16 @@ class Upload:
 
     def send(self, piece: bytes, *, more: bool = True) -> None:
         self._pieces.put_nowait({"type": "http.request", "body": piece, "more_body": more})
+
+
+@pytest.mark.parametrize("size", ["", "1e3", "4001", "9" * 5000])
+def test_a_program_that_is_too_large_or_hides_its_size_is_refused_with_the_limit(size: str) -> None:
+    limits = SubmissionLimits(packed_bytes=4000)
+    headers = [(b"content-length", size.encode())]
+    scope = {"type": "http", "method": "POST", "path": "/api/v1/bots/mine/submissions", "headers": headers}
+    assert not can_have_submission(limits, scope)
+    assert describe_submission_limit(limits, scope) == "a program has 4,000 bytes at most, and its size is said first"
+    assert describe_submission_limit(limits, {**scope, "path": "/api/v1/bots/mine/hosting"}) == ""
 
 
 @pytest.mark.virtual_time

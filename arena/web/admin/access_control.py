@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.network.addresses import is_allowed_host
 from arena.store.tokens import hash_token
-from arena.web.admin.forms import Form, fits, read_form
+from arena.web.admin.forms import MAX_FORM_BYTES, Form, fits, read_form
 from arena.web.admin.sessions import SESSION_LIFETIME_S, AdminSession, Sessions
 from arena.web.admin_config import PREFIX, AdminConfig
 from arena.web.answers import visitor_of
@@ -46,8 +46,16 @@ def can_have_form(scope: Scope) -> bool:
     """Return whether a request may have a body: it must send a form to an admin page and declare an allowed size."""
     headers = Headers(scope=scope)
     size = headers.get("content-length", "")
-    is_form = scope["method"] == "POST" and is_admin(scope["path"])
-    return is_form and "transfer-encoding" not in headers and fits(size)
+    return _is_form(scope) and "transfer-encoding" not in headers and fits(size)
+
+
+def describe_form_limit(scope: Scope) -> str:
+    """Return how large the body of a request may be that sends a form to an admin page; "" for another request."""
+    return f"a form has {MAX_FORM_BYTES:,} bytes at most, and its size is said first" * _is_form(scope)
+
+
+def _is_form(scope: Scope) -> bool:
+    return scope["method"] == "POST" and is_admin(scope["path"])
 
 
 def guard_admin_pages(app: ASGIApp, config: AdminConfig) -> ASGIApp:

@@ -38,13 +38,13 @@ async def plans(request: AdminRequest) -> Response:
 
 
 async def change(request: AdminRequest) -> Response:
-    """Plan a tournament; change or remove a planned one."""
+    """Plan a tournament; change, remove or stop a planned one."""
     form = request.form
     try:
         match form.one("do"):
             case "remove":
                 gone = await ask(request, RemovePlan(plan=read_plan_number(form.one("plan"))), PlanNumber)
-                return request.redirect_done(f"removed: {gone.title}", PLANS_PATH)
+                return request.redirect_done(f"{'stopped' if gone.stopped else 'removed'}: {gone.title}", PLANS_PATH)
             case "change":
                 number = read_plan_number(form.one("plan"))
                 told = await ask(request, ChangePlan(plan=number, draft=read_plan_fields(_fields_of(form))), PlanNumber)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -18,7 +19,7 @@ from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import add_version, end_check
 from arena.store.data_folder import lock
 from arena.store.entrants import EntrantList
-from arena.store.planned import PlanDraft, PlannedTerms, PlannedTournament
+from arena.store.planned import STOPPED_NOTE, PlanDraft, PlannedTerms, PlannedTournament
 from arena.store.registry import anonymize_bot
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
@@ -39,6 +40,13 @@ class Failing(PlannedTournaments):
 
     async def play_rest(self, plan: PlannedTournament) -> None:
         raise ArenaFault("the disk is full")
+
+
+class Endless(PlannedTournaments):
+    """Its matches have no end."""
+
+    async def play_rest(self, plan: PlannedTournament) -> None:
+        await asyncio.Event().wait()
 
 
 @pytest.fixture
@@ -101,6 +109,24 @@ async def test_one_whose_bot_was_deleted_meanwhile_says_so(
     await plans.look()
     (failed,) = await store.read(planned.list_plans)
     assert (failed.state, failed.note) == ("failed", "deleted-1: its program is gone, as the bot was deleted")
+
+
+async def test_one_that_the_operator_stops_is_played_no_longer_and_the_next_begins(
+    store: AsyncStore, tmp_path: Path
+) -> None:
+    first, _ = await plan(store, utc_now()), await plan(store, utc_now())
+    plans = Endless(store, tmp_path, tuple)
+    await plans.look()
+    await plans.look()
+    assert await states(store) == ["playing", "waiting"]
+    stopped = call("arena", "plan", "remove", str(first), "--data", str(tmp_path))
+    assert stopped.out == "plan 1, Cup, is stopped: its matches so far are kept\n"
+    await plans.look()
+    await plans.wait()
+    await plans.look()
+    assert await states(store) == ["failed", "playing"]
+    (failed, _) = await store.read(planned.list_plans)
+    assert failed.note == STOPPED_NOTE
 
 
 async def test_one_that_can_not_be_played_is_given_up_with_the_reason(store: AsyncStore, tmp_path: Path) -> None:

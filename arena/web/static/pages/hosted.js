@@ -43,8 +43,12 @@ let token = tokenOf(bot);
 let versions = /** @type {Version[]} */ ([]);
 let paused = false;
 let reported = null; // the number of the version whose report is shown; null for the newest
-let isLoaded = false; // whether the editor has a text
+let isLoaded = false; // whether the editor has a text, or gets its first one
+let loads = 0; // how often the editor was to get a text
 let timer = 0; // of the next look at a check
+let asked = 0; // how often the arena was asked for the versions
+let shown = 0; // the question whose answer is shown: answers may come in another order
+let trouble = ""; // why the last look at a check failed
 
 part("").hidden = false;
 part("sign-in").addEventListener("submit", signIn);
@@ -57,8 +61,17 @@ part("file").addEventListener("submit", acting(handInFile));
 part("editor").addEventListener("submit", acting(() => handIn(part("name").value.trim(), part("text").value)));
 const linkedMatch = new URLSearchParams(location.hash.slice(1)).get("log"); // from the page of a match that led here
 if (token !== undefined) {
-  refresh().then(openPanel, () => {});
-} else if (linkedMatch !== null) {
+  refresh().then(openPanel, (error) => {
+    complain(part("token"), part("token-wrong"), sentence(error));
+    askForToken();
+  });
+} else {
+  askForToken();
+}
+
+/** Show whom the page of a match led here where the token goes. */
+function askForToken() {
+  if (linkedMatch === null) return;
   part("").open = true;
   part("token").focus();
 }
@@ -90,6 +103,7 @@ async function signIn(event) {
 function signOut() {
   forget(bot);
   clearTimeout(timer);
+  shown = asked;
   token = undefined;
   part("panel").hidden = true;
   part("sign-in").hidden = false;
@@ -118,21 +132,46 @@ function sentence(error) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Ask the arena about this bot, and return the response. Throws an error with the arena's sentence if it refuses. */
+/**
+ * Ask the arena about this bot, and return the response. Throws an error with the arena's sentence if it refuses; its
+ * `cause` is the status.
+ */
 async function ask(path, method = "GET", body = undefined) {
   const headers = { Authorization: `Bearer ${token}` };
   const response = await fetch(`/api/v1/bots/${encodeURIComponent(bot)}/${path}`, { method, headers, body });
   if (response.ok) return response;
   const told = await response.json().catch(() => null);
-  throw new Error(told?.error?.message ?? `the arena answers with status ${response.status}`);
+  throw new Error(told?.error?.message ?? `the arena answers with status ${response.status}`, { cause: response.status });
 }
 
 async function refresh() {
-  show(await (await ask("submissions")).json());
+  await askAndShow("submissions");
 }
 
 async function change(query) {
-  show(await (await ask(`hosting?${query}`, "POST")).json());
+  await askAndShow(`hosting?${query}`, "POST");
+}
+
+/** Ask for the versions, and show them, unless a later question was answered earlier or the owner has signed out. */
+async function askAndShow(path, method = "GET") {
+  const question = ++asked;
+  const told = await (await ask(path, method)).json();
+  if (question < shown) return;
+  shown = question;
+  show(told);
+}
+
+/** Look at a check again; later once more if the arena does not answer or is restarting. */
+async function look() {
+  try {
+    await refresh();
+    if (part("wrong").textContent === trouble) say(part("wrong"), "");
+  } catch (error) {
+    trouble = sentence(error);
+    say(part("wrong"), trouble);
+    const isRefused = error.cause !== undefined && error.cause < 500;
+    if (!isRefused) timer = setTimeout(look, POLL_INTERVAL_MS);
+  }
 }
 
 function gamesQuery(games) {
@@ -207,9 +246,9 @@ function show(told) {
     offer("chosen", active.declared_games, active.games);
     fillSelect(active.games);
   }
-  if (!isLoaded) load(active ?? versions[0]);
+  if (!isLoaded) attempt(() => loadFirst(active ?? versions[0]));
   clearTimeout(timer);
-  if (versions.some(({ state }) => OPEN_STATES.includes(state))) timer = setTimeout(() => attempt(refresh), POLL_INTERVAL_MS);
+  if (versions.some(({ state }) => OPEN_STATES.includes(state))) timer = setTimeout(look, POLL_INTERVAL_MS);
 }
 
 function stateOf(active) {
@@ -306,13 +345,29 @@ async function fetchSource({ number }) {
   return await ask(`submissions/${number}/source`);
 }
 
-/** Load the source of a version into the editor; without one of a single file, a program to begin with. */
-async function load(version, isAsked = false) {
+/** Load the source of a version into the editor when the page opens, again if that fails. */
+async function loadFirst(version) {
   isLoaded = true;
+  try {
+    await load(version);
+  } catch (error) {
+    isLoaded = false;
+    throw error;
+  }
+}
+
+/**
+ * Load the source of a version into the editor; without one of a single file, a program to begin with. It is not loaded
+ * over that of another version that was asked for meanwhile, nor, unless it is asked for, over what is there.
+ */
+async function load(version, isAsked = false) {
+  const order = ++loads;
   offer("declared", GAME_NAMES, version?.declared_games ?? GAME_NAMES.slice(0, 1));
   const isFile = version !== undefined && version.file !== null;
+  const text = isFile ? await (await fetchSource(version)).text() : version === undefined ? STARTER : "";
+  if (order !== loads || (!isAsked && part("text").value !== "")) return;
   part("name").value = isFile ? version.file : `${bot}.py`;
-  part("text").value = isFile ? await (await fetchSource(version)).text() : version === undefined ? STARTER : "";
+  part("text").value = text;
   if (isAsked) part("text").focus();
 }
 
