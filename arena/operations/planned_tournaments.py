@@ -55,7 +55,7 @@ from machine.event_loop import background_task
 from machine.timestamps import format_timestamp, utc_now
 from machine.workers.local import WorkerPool, process_pool
 from protocol.errors import ArenaFault, Fault, UsageFault
-from protocol.games import load_game
+from protocol.games import check_offered, load_game
 
 INTERVAL_S = 3.0
 """Seconds between two looks at what is planned."""
@@ -295,8 +295,11 @@ async def _is_for_runners(terms: PlannedTerms, matches: HostedMatches, plan: Pla
 
 
 def make_terms(plan: PlannedTournament, entrant_list: EntrantList) -> RunTerms:
-    """Return the terms of a planned tournament with these entrants. Raise `Fault` if they are wrong."""
+    """Return the terms of a planned tournament with these entrants. Raise `Fault` if they are wrong, or the operator
+    has removed its game since.
+    """
     terms = plan.terms
+    check_offered(terms.game)
     further = {
         **hosted_arguments(entrant_list.entrants),
         "title": plan.title,

@@ -27,7 +27,7 @@ from machine.arguments import read_clock
 from machine.timestamps import utc_now
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
-from protocol.games import load_game
+from protocol.games import check_offered, load_game
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -94,6 +94,7 @@ def check_terms(terms: PlannedTerms) -> None:
         raise UsageFault(f"the number of rounds is {terms.rounds}: it is 1 to {MAX_ROUNDS}")
     if not 1 <= terms.jobs <= MAX_JOBS:
         raise UsageFault(f"the number of matches at a time is {terms.jobs}: it is 1 to {MAX_JOBS}")
+    check_offered(terms.game)
     rules = load_game(terms.game, terms.config)
     bots = max(len(opponents) + len(terms.bots), rules.seats, 2)
     check_size(rules, terms.format, bots, terms.rounds, paired=terms.paired, max_matches=MAX_SERVER_MATCHES)

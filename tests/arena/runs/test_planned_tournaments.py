@@ -12,6 +12,7 @@ import pytest
 from arena.hosting.schedule import MAX_FAILURES
 from arena.operations import planned_tournaments
 from arena.operations.planned_tournaments import PlannedTournaments
+from arena.operations.plans import checked_draft
 from arena.processes.bot_commands import known_bots
 from arena.runs.plan import RunTerms
 from arena.store import planned
@@ -28,7 +29,9 @@ from commands import call
 from databases import asked
 from hosted_bots import DETERMINISTIC_PROGRAM, boxed, hand_in, register
 from machine.timestamps import utc_now
-from protocol.errors import ArenaFault
+from protocol.errors import ArenaFault, UnknownGame
+from protocol.games.spec import GameSpec
+from registered_games import registered
 from tournaments import threads
 
 BUILTIN_BOTS = ", ".join(bot for bot in known_bots() if bot != "human")
@@ -109,6 +112,18 @@ async def test_one_whose_bot_was_deleted_meanwhile_says_so(
     await plans.look()
     (failed,) = await store.read(planned.list_plans)
     assert (failed.state, failed.note) == ("failed", "deleted-1: its program is gone, as the bot was deleted")
+
+
+async def test_one_whose_game_was_removed_meanwhile_does_not_begin(store: AsyncStore, tmp_path: Path) -> None:
+    removed = GameSpec("dibs", "referee_table", "referee_table:Dibs", offered=False)
+    with registered(removed):
+        draft = PlanDraft(title="Cup", terms=PlannedTerms(game="dibs", config={}), closes=PAST, starts=PAST)
+        with pytest.raises(UnknownGame, match="dibs was removed by the operator"):
+            checked_draft(draft)
+        await store.write(planned.add_plan, draft)
+        await Failing(store, tmp_path, tuple).look()
+    (failed,) = await store.read(planned.list_plans)
+    assert (failed.state, failed.note) == ("failed", "dibs was removed by the operator: no new matches begin")
 
 
 async def test_one_that_the_operator_stops_is_played_no_longer_and_the_next_begins(
