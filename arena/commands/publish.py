@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,8 @@ from typing import Any
 
 from arena.commands.name_list import read_name_list
 from arena.commands.output import translate_write_errors
+from arena.hosting.limits import MAX_LIMITS
+from arena.hosting.submission import unpack
 from arena.operator.name_list import DISPLAY_COLUMN, NAME_COLUMN, NameList
 from arena.operator.new_bots import CREDENTIAL_COLUMN
 from arena.ratings.standings import TableRow
@@ -149,9 +150,8 @@ def write_sources(where: str, to: Path, tournament: str | None) -> None:
     with closing(Reader.open(where)) as reader, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for bot, number, content in reader.iterate(sources_of, tournament):
             try:
-                with zipfile.ZipFile(io.BytesIO(content)) as program:
-                    files = {path: program.read(path) for path in program.namelist()}
-            except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError):
+                files = unpack(content, MAX_LIMITS)
+            except UsageFault:
                 say(f"arena: {bot}, version {number}, is damaged in the database: it is left out", err=True)
                 continue
             count += 1

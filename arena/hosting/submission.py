@@ -60,7 +60,7 @@ class Submission(Struct, frozen=True, kw_only=True):
 def read_submission(data: bytes, games: Collection[str], limits: SubmissionLimits) -> Submission:
     """Return the submission in a zip. `games` are those that the arena has. Raise `UsageFault` if it is wrong."""
     limits.check_packed(len(data))
-    files = _unpack(data, limits)
+    files = unpack(data, limits)
     return Submission(files=files, manifest=read_manifest(files, games))
 
 
@@ -92,7 +92,7 @@ def digest_of_source(submission: Submission, file: str) -> str:
     return found.hexdigest()
 
 
-def _unpack(data: bytes, limits: SubmissionLimits) -> dict[str, bytes]:
+def unpack(data: bytes, limits: SubmissionLimits) -> dict[str, bytes]:
     """Return the files in a zip. Raise `UsageFault` if it has something that no submission may have."""
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:

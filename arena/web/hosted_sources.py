@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from io import BytesIO
 from typing import NamedTuple
 
@@ -65,29 +65,27 @@ def size_of_only_file(content: bytes, file: str) -> int:
         return archive.getinfo(file).file_size
 
 
-def find_file_with(content: bytes, secret: bytes) -> str | None:
-    """Return the path of a file in a version's zip that contains a secret; None if there is none."""
-    with zipfile.ZipFile(BytesIO(content)) as archive:
-        return next((path for path in archive.namelist() if secret in archive.read(path)), None)
-
-
-def find_file_with_token(content: bytes, read_hashes: Callable[[], Collection[str]]) -> str | None:
-    """Return the path of a file in a version's zip that contains a token of a bot; None if there is none.
-    `read_hashes` returns the hashes of all tokens.
+def find_token(
+    files: Mapping[str, bytes], token: bytes, read_hashes: Callable[[], Collection[str]]
+) -> tuple[str, bool] | None:
+    """Return the path of a file that contains the `token` of a program's owner, or the token of another bot, and
+    whether it is the owner's; None if there is none. `read_hashes` returns the hashes of the tokens of all bots.
     """
-    found = {text: path for path, file in _searched_files(content) for text in _TOKEN_PATTERN.findall(file)}
+    own = next((path for path, content in files.items() if token in content), None)
+    if own is not None:
+        return own, True
+    found = {text: path for path in _searched_paths(files) for text in _TOKEN_PATTERN.findall(files[path])}
     hashes = read_hashes() if found else ()
-    return next((path for text, path in found.items() if hash_token(text.decode()) in hashes), None)
+    return next(((path, False) for text, path in found.items() if hash_token(text.decode()) in hashes), None)
 
 
-def _searched_files(content: bytes) -> Iterator[tuple[str, bytes]]:
+def _searched_paths(files: Mapping[str, bytes]) -> Iterator[str]:
     room = MAX_SEARCHED_BYTES
-    with zipfile.ZipFile(BytesIO(content)) as archive:
-        for entry in sorted(archive.infolist(), key=lambda entry: entry.file_size):
-            room -= entry.file_size
-            if room < 0:
-                return
-            yield entry.filename, archive.read(entry)
+    for path in sorted(files, key=lambda path: len(files[path])):
+        room -= len(files[path])
+        if room < 0:
+            return
+        yield path
 
 
 def read_only_file(content: bytes, file: str) -> bytes:

@@ -13,7 +13,7 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import TypeVar
 from urllib.parse import quote
@@ -26,8 +26,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from arena.hosting.limits import SubmissionLimits
-from arena.hosting.submission import Submission, digest_of_source, read_source_file, read_submission
+from arena.hosting.limits import MAX_LIMITS, SubmissionLimits
+from arena.hosting.submission import Submission, digest_of_source, read_source_file, read_submission, unpack
 from arena.operator.client import connect_to_url
 from arena.operator.hosting import (
     MAX_PART_BYTES,
@@ -62,7 +62,7 @@ from arena.web.api.operation import JSON_MEDIA_TYPE, PREFIX
 from arena.web.bearer_tokens import BearerTokens
 from arena.web.bot_logs import log_routes
 from arena.web.errors import NotFound
-from arena.web.hosted_sources import find_file_with, find_file_with_token, read_only_file
+from arena.web.hosted_sources import find_token, read_only_file
 from arena.web.hosting_config import HostingConfig
 from arena.web.kept_files import is_version_number, kept_routes
 from arena.web.offline import grades_of, offline_page_in_pieces
@@ -170,7 +170,7 @@ class Submissions:
                 submission = await run_in_threadpool(_read, request, file, data, hosting.limits)
                 content = await run_in_threadpool(submission.pack)
                 advice = "take it out, or leave out the file"
-                await run_in_threadpool(_check_has_no_token, request, content, token, advice)
+                await run_in_threadpool(_check_has_no_token, request, submission.files, token, advice)
             upload = secrets.token_hex(16)
             told = Submit(
                 bot=bot.name,
@@ -217,14 +217,19 @@ class Submissions:
         _check_query(request, ("published",))
         version = await self._one_version(request, hosting, bot.name)
         published = read_truth("published", request.query_params["published"])
-        content = await run_in_threadpool(site_of(request).reader.read, source_of, bot.name, version.number)
-        if published and content is not None:
-            token = self._tokens.read(request, bot.name).encode()
-            advice = "hand the program in again without it"
-            await run_in_threadpool(_check_has_no_token, request, content, token, advice)
+        if published:
+            await run_in_threadpool(self._check_before_publishing, request, bot.name, version.number)
         async with connect_to_url(hosting.url, hosting.token, _origin(request)) as operator:
             await operator.ask(PublishVersion(bot=bot.name, number=version.number, published=published), object)
         return _respond(await self._one_version(request, hosting, bot.name))
+
+    def _check_before_publishing(self, request: Request, bot: str, number: int) -> None:
+        """Raise `UsageFault` if a version, which may have been handed in long ago, has a token."""
+        content = site_of(request).reader.read(source_of, bot, number)
+        if content is not None:
+            token = self._tokens.read(request, bot).encode()
+            files = unpack(content, MAX_LIMITS)
+            _check_has_no_token(request, files, token, "hand the program in again without it")
 
     async def _request_match(self, request: Request) -> Response:
         hosting, bot = await self._authorize(request)
@@ -369,14 +374,14 @@ def _read(request: Request, file: str | None, data: bytes, limits: SubmissionLim
     return read_source_file(file, data, request.query_params.getlist("game"), games, limits)
 
 
-def _check_has_no_token(request: Request, content: bytes, token: bytes, advice: str) -> None:
-    """Raise `UsageFault` if a file in a version's zip has the token with which its owner sends a request, or that of
+def _check_has_no_token(request: Request, files: Mapping[str, bytes], token: bytes, advice: str) -> None:
+    """Raise `UsageFault` if a file of a program has the token with which its owner sends a request, or that of
     another bot, as in a program that was copied.
     """
-    path, whose = find_file_with(content, token), "your token"
-    if path is None:
-        path, whose = find_file_with_token(content, lambda: site_of(request).reader.read(token_hashes)), "a bot's token"
-    if path is not None:
+    found = find_token(files, token, lambda: site_of(request).reader.read(token_hashes))
+    if found is not None:
+        path, is_own = found
+        whose = "your token" if is_own else "a bot's token"
         raise UsageFault(f"{short_repr(path)} has {whose}, which is not for others: {advice}")
 
 
