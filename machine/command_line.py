@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
-from typing import NoReturn
+from functools import cache, partial
+from typing import Any, NoReturn
 
 import typer
 from typer.main import get_command
@@ -36,10 +36,8 @@ def run_command(app: typer.Typer, words: Sequence[str] | None = None, program_na
 
     Raise `UsageFault` for wrong usage, and `SystemExit` if the command exits with a status other than 0.
     """
-    command = get_command(app)
-    require_file_names(command)
     try:
-        code = command(words, prog_name=program_name, standalone_mode=False)
+        code = _make_command(app)(words, prog_name=program_name, standalone_mode=False)
     except _ParseError as exc:
         raise _to_fault(exc) from exc
     except UnicodeEncodeError as exc:
@@ -48,6 +46,14 @@ def run_command(app: typer.Typer, words: Sequence[str] | None = None, program_na
         raise UsageFault(f"{short_repr(exc.object)} is not UTF-8: write it, or name the file, in UTF-8") from exc
     if isinstance(code, int) and code:
         raise SystemExit(code)
+
+
+@cache
+def _make_command(app: typer.Typer) -> Any:
+    """Make the command of `app`. It is kept, because to make it takes longer than many commands do."""
+    command = get_command(app)
+    require_file_names(command)
+    return command
 
 
 def _to_fault(exc: Exception) -> UsageFault | SystemExit:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import io
 import os
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import typer.main
 
 import arena.cli
 import bots.cli
@@ -37,8 +35,6 @@ NICENESS_KEPT = {"ARENA_MAX_NICENESS": "0"}
 _MOVES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 MODULES = {"arena": "arena", "arena-bot": "bots"}
 MAINS: dict[str, Callable[[], None]] = {"arena": arena.cli.main, "arena-bot": bots.cli.main}
-_command_of = functools.cache(typer.main.get_command)
-"""The commands of a program, made once: that takes longer than most commands do."""
 
 
 class Done(NamedTuple):
@@ -79,7 +75,6 @@ def as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
         for key, value in {**NICENESS_KEPT, **environ}.items():
             patch.setenv(key, value)
         patch.setattr(event_loop, "relax_gc", lambda: None)  # going through all of pytest's objects takes long
-        patch.setattr(typer.main, "get_command", _command_of)
         patch.setattr(sys, "argv", argv)
         patch.setattr(sys.modules["__main__"], "__package__", None)  # else the usage is that of `python -m pytest`
         try:
