@@ -40,6 +40,19 @@ async def test_a_page_that_complains_is_heard(visiting: Visits, library: str, sc
         visit.complaints.clear()
 
 
+@pytest.mark.parametrize(
+    "script",
+    ["fetch('http://elsewhere.example/').catch(() => 0)", "new WebSocket('ws://192.0.2.1/')"],
+)
+async def test_another_host_is_not_found_and_complained_of(visiting: Visits, library: str, script: str) -> None:
+    async with visiting(library, fresh=True) as visit:
+        page = await visit.new_tab()  # no page of the arena, whose policy would forbid it
+        async with visit.context.expect_event("console"):
+            await page.evaluate(f"() => {{ {script} }}")
+        visit.expects("ERR_NAME_NOT_RESOLVED")
+        visit.complaints.clear()
+
+
 async def test_a_failure_tells_what_the_page_complained_of(visiting: Visits, library: str) -> None:
     async def fail() -> None:
         async with visiting(library) as visit:
