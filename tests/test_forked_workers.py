@@ -33,7 +33,7 @@ programs = {programs}
 units = 1_000_000
 programs = {programs}
 [test]
-units = 25
+units = 10
 programs = 2
 databases = 2
 slept_ms = 100
@@ -148,9 +148,9 @@ def test_tests_that_start_sleep_or_compute_too_much_make_the_run_red_one_by_one_
         starts=STARTS_THREE,
         sleeps="import time\ndef test_sleeps(): time.sleep(0.2)\n",
         waits="import asyncio\nasync def test_waits(): await asyncio.sleep(0.2)\n",
-        computes="def test_computes(): sum(range(20_000_000))\n",
+        computes="def test_computes(): sum(range(30_000_000))\n",
         pays_once="from pathlib import Path\nPAID = Path('paid')\n"
-        "def test_pays_for_another(): PAID.exists() or PAID.touch() or sum(range(20_000_000))\n",
+        "def test_pays_for_another(): PAID.exists() or PAID.touch() or sum(range(30_000_000))\n",
         opens="import sqlite3\ndef test_opens():\n  for _ in range(3): sqlite3.connect(':memory:').close()\n",
     )
     assert (code, "8 passed" in out) == (1, True), out

@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from commands import REPOSITORY
+from machine import command_line
 from machine.command_line import run_command
 from protocol.errors import UsageFault
 from timeouts import WITHIN
@@ -41,6 +42,16 @@ def test_an_interrupt_ends_a_program_that_was_freeing_an_object() -> None:
     command = [sys.executable, "-c", FREED]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=WITHIN)
     assert (done.returncode, done.stdout, done.stderr) == (130, "freed\n", "")
+
+
+def test_the_commands_of_a_program_are_made_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr(command_line, "get_command", lambda app: made.append(app) or typer.main.get_command(app))
+    app, greeted = typer.Typer(add_completion=False), []
+    app.command()(lambda: greeted.append("hello"))
+    for _ in range(2):
+        run_command(app, [])
+    assert (made, greeted) == ([app], ["hello", "hello"])
 
 
 def test_an_option_takes_no_other_option_for_the_name_of_its_file(capsys: pytest.CaptureFixture[str]) -> None:
