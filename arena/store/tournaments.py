@@ -19,6 +19,7 @@ from arena.ratings.tournament_standings import TournamentStandings, compute_stan
 from arena.store.database import StoreError
 from arena.store.dialect import execute
 from arena.store.paging import Page, read_page
+from arena.store.planned import FAILED
 from arena.store.rows import read_row
 from measuring.payoffs import TotalPayoff
 from measuring.value_function import NoLuck
@@ -28,11 +29,13 @@ from protocol.games import clear_on_registration, game_spec, is_known_game, load
 from protocol.names import fold_name
 from protocol.reasons import VOID
 
-_SELECT_TOURNAMENTS = """
+_SELECT_TOURNAMENTS = f"""
 SELECT tournaments.*,
     (SELECT coalesce(sum(matches), 0) FROM counts WHERE counts.tournament = tournaments.id) AS played,
+    EXISTS (SELECT 1 FROM planned_tournaments AS plans
+        WHERE plans.tournament = tournaments.id AND plans.state = '{FAILED}') AS ended_early,
     (SELECT count(*) FROM tournaments) AS total
-FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
+FROM tournaments {{where}} ORDER BY started DESC, id LIMIT :limit
 """
 """The template of the query for tournaments that fulfil `where`, newest first, each with its number of matches played.
 """
@@ -102,7 +105,8 @@ GROUP BY tournament, bots.name, rivals.name ORDER BY tournament, bots.name
 class TournamentRow(Struct, frozen=True, kw_only=True):
     """A tournament of which `played` of `planned` matches are played. `planned` is None for a test without a fixed
     number, and for a game whose rules this arena does not have. `arguments` are those of the command, without the seed.
-    The `seed` is None for readers who must not know it yet (`for_visitors`).
+    The `seed` is None for readers who must not know it yet (`for_visitors`). A planned tournament has `ended_early` if
+    it was stopped or failed before its last match.
     """
 
     tournament: str
@@ -112,8 +116,14 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
     format: str
     started: str
     finished: str | None
+    ended_early: bool
     played: int
     planned: int | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more matches of it will be played."""
+        return self.finished is not None or self.ended_early
 
 
 class TournamentTable(TournamentRow, frozen=True, kw_only=True):
@@ -206,7 +216,7 @@ def for_visitors(tournament: AnyTournament) -> AnyTournament:
         **tournament.arguments,
         "bots": [bot_name_of(word) if _COMMAND_PATTERN.search(word) else word for word in words],
     }
-    return structs.replace(tournament, seed=tournament.seed if tournament.finished else None, arguments=arguments)
+    return structs.replace(tournament, seed=tournament.seed if tournament.is_over else None, arguments=arguments)
 
 
 def tournament_table(connection: Connection, name: str, cache: StandingsCache) -> TournamentTable | None:

@@ -9,7 +9,7 @@ from msgspec import json
 
 from arena.store.luck_value import MatchLuck
 from arena.store.match_luck import save_luck
-from arena.store.planned import PlanDraft, PlannedTerms, add_plan
+from arena.store.planned import PlanDraft, PlannedTerms, add_plan, begin_plan, find_plan, remove_plan
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from seasons import finish, paid, result
@@ -167,6 +167,23 @@ def test_one_that_has_only_begun_has_a_page(visitor: Visitor) -> None:
     page = visitor.get(f"/tournaments/{began(visitor.store)}")
     assert page.status == 200
     assert "0 of 3" in page.text
+
+
+def test_one_that_the_operator_stopped_has_ended_early_and_tells_its_seed(visitor: Visitor) -> None:
+    store, now = visitor.store, "2026-01-01T00:00:00.000Z"
+    draft = PlanDraft(title="Cup", terms=PlannedTerms(game="nim"), closes=now, starts=now)
+    plan = store.read(find_plan, store.write(add_plan, draft))
+    name = store.write(begin_plan, plan, json.encode(ARGUMENTS, order="sorted").decode(), "7", [], "", None)
+    finish(store, result("m1", ("ann", "bob"), tournament=name, place=0))
+    assert "1 of 3 matches played, not finished." in visitor.get(f"/tournaments/{name}").text
+    store.write(remove_plan, plan.id)
+    page = visitor.get(f"/tournaments/{name}").text
+    assert "1 of 3 matches played, ended early." in page
+    assert "<progress" not in page
+    assert "tournament.js" not in page
+    assert '<span class="badge">ended early</span>' in visitor.get("/tournaments").text
+    told = json.decode(visitor.get(f"/api/v1/tournaments/{name}").body)
+    assert (told["finished"], told["ended_early"], bool(told["seed"])) == (None, True, True)
 
 
 def test_a_test_of_as_many_pairs_as_it_takes_has_a_page_and_no_end_in_sight(visitor: Visitor) -> None:
