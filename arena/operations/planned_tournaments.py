@@ -63,6 +63,8 @@ ONLINE_SETTLE_S = 60.0
 """Seconds after the start of a server in which bots come back to it, before it notes who is online."""
 RUNNER_JOIN_TIMEOUT_S = 30.0
 """Seconds for which a tournament that runners may play waits for one, before it is played on this machine."""
+BOT_MEMORY_MIB = 1024
+"""Memory limit of a bot in a tournament that is played on this machine, in MiB."""
 GAVE_UP_NOTE = "it failed several times: the server's log says how"
 """The note of a tournament that was given up for another reason than a fault."""
 T = TypeVar("T")
@@ -244,7 +246,7 @@ class PlannedTournaments:
             held.push_async_callback(self._store_logs, logs)
             await held.enter_async_context(background_task(self._keep_storing_logs(logs)))
             building = built_plan(
-                plan, entrants, logs / "programs", self._make_reader(), terms.memory_mib, terms.jobs, logs
+                plan, entrants, logs / "programs", self._make_reader(), BOT_MEMORY_MIB, terms.jobs, logs
             )
             built = await held.enter_async_context(_in_thread(building))
             pool: WorkerPool = await held.enter_async_context(_in_thread(process_pool(terms.jobs)))

@@ -50,7 +50,6 @@ class PlannedTerms(Struct, frozen=True, kw_only=True):
     online_bots: list[str] | None = None
     opponents: list[str] = []
     jobs: int = 1
-    memory_mib: int = 1024
     on_runners: bool | None = None
 
 
