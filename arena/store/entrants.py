@@ -99,7 +99,7 @@ def describe_early_entry(until: str) -> str:
 
 
 def _choose(rows: Sequence[Any], game: str, until: str, *, late: bool) -> tuple[HostedEntrant, list[str]] | str:
-    """Return a bot's entry and what is to be said of it; else why it has none, which is empty if it plays other games.
+    """Return a bot's entry and what is to be said of it; else why it has none, which is empty if it is for other games.
 
     `rows` are its activations.
     """
@@ -109,7 +109,8 @@ def _choose(rows: Sequence[Any], game: str, until: str, *, late: bool) -> tuple[
     if row.manifest is None:
         return f"{version}, which was active at {until}, is no longer kept: it can't enter"
     if game not in games_of(row.manifest, row.chosen_games):
-        return ""
+        is_declared = game in games_of(row.manifest, None)
+        return f"{version}, does not enter: its owner chose games without {game}" if is_declared else ""
     if not before and not late:
         return f"{version}, was handed in at {row.since}, after the deadline: it enters only if late bots may"
     entrant = HostedEntrant(bot=row.name, number=row.number, digest=row.digest, since=row.since, late=not before)

@@ -123,6 +123,7 @@ def test_a_version_that_the_owner_went_back_to_is_active_from_then_on_and_the_ga
     assert [course.versions(hour) for hour in (2, 3, 4)] == [["Ann v2"], ["Ann v2"], ["Ann v1"]]
     course.store.write(choose_games, "ann", ["tictactoe"])
     assert course.versions(4) == []
+    assert course.entrants(4).notes == ["Ann, version 1, does not enter: its owner chose games without nim"]
 
 
 def test_a_version_counts_from_its_submission_however_long_its_check_took(course: Course) -> None:
