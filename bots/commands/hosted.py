@@ -36,6 +36,10 @@ WAIT_NOTICE_S = 5.0
 """Seconds after which `--wait` says what it waits for."""
 WAIT_NOTICE = "waiting for the result: a bot that is in another match ends that one first"
 """The line that says what `--wait` waits for."""
+MAX_UNKNOWN_POLLS = 5
+"""Number of questions in a row after which a match that the arena does not know is given up."""
+FORGOTTEN_REASON = "the arena has started again since, and no longer knows it: ask for another one"
+"""The reason why a match did not start that the arena does not know."""
 ALL_GAMES = "all"
 """The word for all games that a version declares."""
 
@@ -52,6 +56,13 @@ class _Result(Struct, frozen=True, kw_only=True):
 
     seats: tuple[_Seat, ...]
     plies: int
+
+
+class _MatchState(Struct, frozen=True, kw_only=True):
+    """The state of a match without a result: whether it waits or is in progress, and why it did not start."""
+
+    under_way: bool = True
+    why: str = ""
 
 
 def hosted(
@@ -168,6 +179,7 @@ def _follow(client: PageClient, bot: str, match: str) -> _Result:
     """
     began = time.monotonic()
     is_told = False
+    unknown_polls = 0
     while (waited_s := time.monotonic() - began) < MATCH_TIMEOUT_S:
         if waited_s >= WAIT_NOTICE_S and not is_told:
             say(WAIT_NOTICE, flush=True)
@@ -179,22 +191,24 @@ def _follow(client: PageClient, bot: str, match: str) -> _Result:
         except PageError as fault:
             if fault.status != HTTPStatus.NOT_FOUND:
                 raise
-        if is_told and (why := _reason_not_started(client, bot, match)):
+        state = _fetch_state(client, bot, match) if is_told else _MatchState()
+        unknown_polls = 0 if state.under_way else unknown_polls + 1
+        if why := state.why or (FORGOTTEN_REASON if unknown_polls >= MAX_UNKNOWN_POLLS else ""):
             raise Fault(f"match {match} did not start: {why}")
         time.sleep(POLL_INTERVAL_S)
     raise Fault(f"match {match} is not over after {MATCH_TIMEOUT_S:g} s: look at its page")
 
 
-def _reason_not_started(client: PageClient, bot: str, match: str) -> str:
-    """Return why a match did not start; "" if it did, waits, or the arena does not say."""
+def _fetch_state(client: PageClient, bot: str, match: str) -> _MatchState:
+    """Return whether a match waits or is in progress, and why it did not start. If the arena does not say, it waits."""
     try:
-        told = fetch_despite_restart(client, "bots", bot, "matches", match)
+        return msgspec.convert(fetch_despite_restart(client, "bots", bot, "matches", match), _MatchState)
+    except msgspec.ValidationError:
+        return _MatchState()
     except PageError as fault:
         if fault.status != HTTPStatus.NOT_FOUND:  # an older arena has no such page
             raise
-        return ""
-    why = told.get("why") if isinstance(told, dict) else None
-    return why if isinstance(why, str) else ""
+        return _MatchState()
 
 
 def _describe_result(bot: str, result: _Result) -> str:

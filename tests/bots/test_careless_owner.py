@@ -12,6 +12,7 @@ import pytest
 from bots import submission
 from bots.agents.page import PageClient, PageError
 from bots.commands import hosted
+from bots.commands.hosted import FORGOTTEN_REASON
 from bots.submission import BotSubmissions, Version
 from commands import call
 
@@ -95,14 +96,17 @@ def test_a_page_that_stays_away_ends_the_wait_for_a_check(monkeypatch: pytest.Mo
     assert clock[0] == submission.RESTART_TIMEOUT_S
 
 
-def test_a_match_that_does_not_start_is_followed_no_longer(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
+@pytest.mark.parametrize(("why", "said"), [("ben has gone offline", "ben has gone offline"), ("", FORGOTTEN_REASON)])
+def test_a_match_that_does_not_start_is_followed_no_longer(
+    monkeypatch: pytest.MonkeyPatch, clock: list[float], why: str, said: str
+) -> None:
     def fetch(self: PageClient, *path: str) -> Any:
         if path != ("bots", "mine", "matches", "m-1"):
             raise PageError("there is no match m-1", 404)
-        return {"under_way": clock[0] < 60, "why": "" if clock[0] < 60 else "ben has gone offline"}
+        return {"under_way": clock[0] < 60, "why": "" if clock[0] < 60 else why}
 
     monkeypatch.setattr(hosted, "time", vars(submission)["time"])
     monkeypatch.setattr(PageClient, "fetch", fetch)
     monkeypatch.setattr(PageClient, "post", lambda *path, **query: {"match": "m-1"})
     done = call("arena-bot", "hosted", "mine", "--play", "ben", "--wait", *OWNER)
-    assert (done.code, done.err) == (1, "arena-bot: match m-1 did not start: ben has gone offline\n")
+    assert (done.code, done.err) == (1, f"arena-bot: match m-1 did not start: {said}\n")
