@@ -36,7 +36,8 @@ def handlers(arena: Arena, kept_bytes: int) -> Iterator[OperationHandler]:
         await arena.store.write(add_log, request.bot, request.number, unpack_log(uploads.take(request.upload)))
 
     async def keep_state(request: StoreState, tell: SendEvent) -> None:
-        await arena.store.write(store_state, request.bot, request.number, uploads.take(request.upload))
+        content = uploads.take(request.upload)
+        await arena.store.write(store_state, request.bot, request.number, request.digest, content)
 
     async def read_kept(request: ReadState, tell: SendEvent) -> StatePart:
         found = await arena.store.read_slowly(read_state, request.bot, request.number, request.offset)

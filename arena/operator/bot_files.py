@@ -35,10 +35,13 @@ class StoreMatchLog(RunnerRequest, frozen=True, tag="store_match_log"):
 
 
 class StoreState(RunnerRequest, frozen=True, tag="store_state"):
-    """Keep the parts of an upload as the files of a version of a bot, a tar."""
+    """Keep the parts of an upload, a tar, as the files of a version of a bot. Nothing is done if the version with this
+    number has another digest: the bot's name has another owner now.
+    """
 
     bot: str
     number: _VersionNumber
+    digest: str
     upload: _UploadName
 
 

@@ -44,6 +44,7 @@ def kept_files_of(manifest: Manifest, folder: Path) -> KeptFiles | None:
 class _Shared(Struct):
     bot: str
     number: int
+    digest: str
     names: tuple[str, ...]
     max_bytes: int
     """Maximum bytes of the files together."""
@@ -79,7 +80,9 @@ class KeptStates:
             found += part
         tar = folder_of_version(self._folder, run.bot, run.number) / STATE_FILE
         await run_in_thread(_store_files, tar, bytes(found), manifest.keep)
-        self._shared[tar] = _Shared(run.bot, run.number, manifest.keep, run.kept_bytes, _time_of_change(tar))
+        self._shared[tar] = _Shared(
+            run.bot, run.number, run.digest, manifest.keep, run.kept_bytes, _time_of_change(tar)
+        )
 
     async def hand_in(self) -> None:
         """Hand in what programs keep, if it has changed."""
@@ -97,7 +100,8 @@ class KeptStates:
                 return
             packed = await asyncio.to_thread(_repack, tar, shared.names, shared.max_bytes)
             upload = await upload_file(self._ask, packed)
-            await self._ask(StoreState(bot=shared.bot, number=shared.number, upload=upload), object)
+            request = StoreState(bot=shared.bot, number=shared.number, digest=shared.digest, upload=upload)
+            await self._ask(request, object)
         except (NoServer, NoServerAnswer):
             return
         except Fault as fault:

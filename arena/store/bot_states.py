@@ -18,10 +18,12 @@ AND number NOT IN (SELECT number FROM bot_versions WHERE bot = :bot)"""
 """The statement that deletes what versions of a bot kept that are gone."""
 
 
-def store_state(connection: Connection, bot: str, number: int, content: bytes) -> None:
-    """Replace what a version of a bot keeps, unless the version is gone."""
+def store_state(connection: Connection, bot: str, number: int, digest: str, content: bytes) -> None:
+    """Replace what a version of a bot keeps. Do nothing if the bot has no version with this number and digest: its name
+    may have another owner now, with versions of the same numbers.
+    """
     owner = find_bot_id(connection, bot)
-    scope = _scope(connection, owner, number)
+    scope = _scope(connection, owner, number, digest)
     if scope is None:
         return
     words = {"bot": owner, "number": scope}
@@ -51,10 +53,12 @@ def read_whole_state(connection: Connection, bot: str, number: int) -> bytes:
     return bytes(found)
 
 
-def _scope(connection: Connection, owner: int | None, number: int) -> int | None:
-    """Return the number under which a version of a bot keeps its files; None if there is no such version."""
-    query = "SELECT manifest FROM bot_versions WHERE bot = :bot AND number = :number"
-    manifest = execute(connection, query, {"bot": owner, "number": number}).scalar()
-    if manifest is None:
+def _scope(connection: Connection, owner: int | None, number: int, digest: str | None = None) -> int | None:
+    """Return the number under which a version of a bot keeps its files. Return None if there is no such version, or it
+    has another digest than the one that is given.
+    """
+    query = "SELECT manifest, digest FROM bot_versions WHERE bot = :bot AND number = :number"
+    found = execute(connection, query, {"bot": owner, "number": number}).one_or_none()
+    if found is None or digest not in (None, found.digest):
         return None
-    return ALL_VERSIONS if msgspec.json.decode(manifest).get("keep_over_versions") else number
+    return ALL_VERSIONS if msgspec.json.decode(found.manifest).get("keep_over_versions") else number

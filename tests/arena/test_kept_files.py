@@ -116,17 +116,21 @@ def test_a_version_keeps_its_own_files_unless_versions_carry_them_over(
     def kept(number: int) -> bytes:
         return store.read(read_whole_state, "ANN", number)
 
-    store.write(store_state, "ann", 1, b"of the first")
-    store.write(store_state, "ann", 2, b"old")
-    store.write(store_state, "ann", 2, b"carried over")
-    store.write(store_state, "ann", 9, b"of no version")
-    store.write(store_state, "bob", 1, b"of no bot")
+    def keep(bot: str, number: int, digit: str, content: bytes) -> None:
+        store.write(store_state, bot, number, digit * 64, content)
+
+    keep("ann", 1, "1", b"of the first")
+    keep("ann", 2, "2", b"old")
+    keep("ann", 2, "2", b"carried over")
+    keep("ann", 1, "2", b"of an earlier owner's version")
+    keep("ann", 9, "9", b"of no version")
+    keep("bob", 1, "1", b"of no bot")
     assert [kept(number) for number in (1, 2, 3, 9)] == [b"of the first", b"carried over", b"carried over", b""]
     assert store.read(read_state, "ann", 1, 8) == b"irst"
     assert store.read(read_whole_state, "bob", 1) == b""
     assert states_of(store) == [0, 1]
     store.write(lambda connection: execute(connection, "DELETE FROM bot_versions WHERE number = 1"))
-    store.write(store_state, "ann", 2, b"later")
+    keep("ann", 2, "2", b"later")
     assert states_of(store) == [0], "those of a version that is gone are gone too"
     store.write(anonymize_bot, "ann")
     assert states_of(store) == []

@@ -59,9 +59,11 @@ async def test_the_owner_fetches_the_files_that_a_version_keeps(tmp_path: Path) 
         assert "no version of mine has passed" in (await kept()).err
         assert "mine: version 1 keeps no files" in (await kept("--version", "1")).err
         async with joined(arena) as runner:
-            await runner.report(await runner.next(CheckVersion), passed=True, report="")
+            check = await runner.next(CheckVersion)
+            await runner.report(check, passed=True, report="")
             state = pack_kept_files({"opinions.json": large, "secret": b""})
-            await runner.ask(StoreState(bot="mine", number=1, upload=await upload_file(runner.ask, state)))
+            upload = await upload_file(runner.ask, state)
+            await runner.ask(StoreState(bot="mine", number=1, digest=check.digest, upload=upload))
             read = await runner.ask(ReadState(bot="mine", number=1, offset=500), StatePart)
             assert read.data == state[500 : 500 + 32 * 1024]
         done = await kept("--to", str(out))
