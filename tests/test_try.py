@@ -68,6 +68,7 @@ def test_a_seed_plays_the_same_match_again(mine: Path) -> None:
     )
     assert same in without_times(drawn.out)
     assert set(others) != {same}, "some of eight short matches can be the same, but not all"
+    assert len({without_times(tried(mine, "--seed", "").out) for _ in range(8)}) == 1, "no word is a seed as well"
 
 
 def without_times(told: str) -> str:

@@ -78,12 +78,13 @@ class TryOptions(Struct, frozen=True, kw_only=True):
 
 def run(options: TryOptions) -> None:
     """Play a match and show it. If there is a message for a bot's author, exit with code 1."""
+    seed = secrets.token_hex(4) if options.seed is None else options.seed
     try:
         game = resolve_game(options.game)
     except GameFileFault:
         if not options.watch:
             raise
-        _play_at_every_save(options, [file_of(options.game)], options.seed or secrets.token_hex(4))
+        _play_at_every_save(options, [file_of(options.game)], seed)
         return
     config, settings = read_sets(game, options.sets, options.preset)
     rules = load_game(game, config)
@@ -98,7 +99,6 @@ def run(options: TryOptions) -> None:
     pace = options.moves_per_second
     if pace is not None and not 0 < pace <= MAX_MOVES_PER_SECOND:
         raise UsageFault(f"--moves-per-second is {pace:g}: more than 0 and at most {MAX_MOVES_PER_SECOND:g}")
-    seed = options.seed or secrets.token_hex(4)
     if options.watch:
         files = [*_files(bots), *([file_of(options.game)] if is_game_file(options.game) else [])]
         if not files:
