@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from contextlib import closing
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from arena.hosting.submission import SubmissionLimits, read_source_file
 from arena.store.bot_versions import add_version, end_check
@@ -26,16 +22,6 @@ for line in sys.stdin:
         print(json.dumps(chance.choice(message["legal"])), flush=True)
 """
 """It is deterministic under its seed."""
-
-
-def works() -> bool:
-    """Whether bubblewrap can make a box on this machine."""
-    users = () if os.geteuid() == 0 else ("--unshare-user",)
-    command = ["bwrap", *users, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true"]
-    return shutil.which("bwrap") is not None and subprocess.run(command).returncode == 0
-
-
-boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or it is not permitted")
 
 
 def register(data: Path, *bots: str) -> None:

@@ -29,6 +29,10 @@ READING_CACHE_KIB = 16 * 1024
 """The size of the page cache of each reading connection."""
 SQLITE_HEADER_BYTES = 100
 """The length of the header of an SQLite file."""
+_PRIMARY_CODE_MASK = 0xFF
+"""The bits of an error code of SQLite that name the error; the others say where it came."""
+_UNWRITABLE_CODES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+"""The error codes of SQLite for a file that can't be written. It does not say why."""
 _DATABASE_MAGIC = b"SQLite format 3\0"
 _WRITE_VERSION_AT, _WAL_VERSION = 18, 2
 """The place of the write version in the header of an SQLite file, and its value if there is a write-ahead log."""
@@ -47,6 +51,12 @@ class SqliteDatabase(Database):
 
     def __str__(self) -> str:
         return str(self.file)
+
+    def message(self, exc: BaseException | None) -> str:
+        code = getattr(exc, "sqlite_errorcode", 0) & _PRIMARY_CODE_MASK
+        if code in _UNWRITABLE_CODES and not os.access(self.file.absolute().parent, os.W_OK):
+            return f"{self} can't be written: its folder is read-only"
+        return super().message(exc)
 
     def _revision(self, *, read_only: bool) -> str | None:
         try:

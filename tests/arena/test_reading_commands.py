@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -10,8 +12,10 @@ import pytest
 
 from arena.store.backup import back_up
 from arena.store.store import Store
+from boxes import boxed
 from commands import call
 from library import ANN, BOB, Library
+from timeouts import WITHIN
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +54,13 @@ def test_a_command_that_reads_a_backup_leaves_it_as_it_is(backup: Path, words: s
     done = call("arena", *words.split(), "--db", str(backup), "--data", str(backup.parent))
     assert (done.code, done.err) == (0, "")
     assert backup.read_bytes() == before
+
+
+@boxed
+def test_a_command_that_writes_says_that_the_folder_is_read_only(made: Path) -> None:
+    words = ("bot", "add", "cid", "--db", str(made), "--data", str(made.parent))
+    box = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev")
+    command = (*box, sys.executable, "-P", "-m", "arena", *words)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WITHIN, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"arena: {made} can't be written: its folder is read-only\n"

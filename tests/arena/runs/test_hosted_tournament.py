@@ -22,8 +22,9 @@ from arena.store.entrants import find_entrants, freeze_entrants, tournaments_of_
 from arena.store.planned import read_started
 from arena.store.store import Store
 from arena.store.tournament_state import tournament_randomness
+from boxes import boxed
 from commands import call
-from hosted_bots import DETERMINISTIC_PROGRAM, boxed, hand_in, register
+from hosted_bots import DETERMINISTIC_PROGRAM, hand_in, register
 from machine.timestamps import utc_now
 from tournaments import digests, tournament
 

@@ -25,9 +25,10 @@ from arena.store.registry import anonymize_bot
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
 from arena.store.tournaments import tournaments_page
+from boxes import boxed
 from commands import call
 from databases import asked
-from hosted_bots import DETERMINISTIC_PROGRAM, boxed, hand_in, register
+from hosted_bots import DETERMINISTIC_PROGRAM, hand_in, register
 from machine.timestamps import utc_now
 from protocol.errors import ArenaFault, UnknownGame
 from protocol.games.spec import GameSpec

@@ -21,23 +21,13 @@ import hostile_bot
 from arena.runs.contestants import Contestant
 from arena.runs.sandbox import Sandbox
 from arena.runs.sandbox_users import USER_IDS
+from boxes import boxed
 from commands import FAULTY, REPOSITORY, call, ends, passing, run, started
 from process_tree import descendants
 from protocol.errors import UsageFault
 from timeouts import WITHIN
 
 HOSTILE = Path(hostile_bot.__file__)
-
-
-def works() -> bool:
-    """Whether bubblewrap can make a sandbox on this machine."""
-    if shutil.which("bwrap") is None:
-        if os.environ.get("CI"):
-            pytest.fail("bubblewrap is not installed")
-        return False
-    users = () if os.geteuid() == 0 else ("--unshare-user", "--disable-userns")
-    tried = subprocess.run(["bwrap", *users, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true"])
-    return tried.returncode == 0
 
 
 def others_run_python() -> bool:
@@ -47,9 +37,6 @@ def others_run_python() -> bool:
     except OSError:
         return False
     return done.returncode == 0
-
-
-boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or it is not permitted")
 
 
 @pytest.fixture
