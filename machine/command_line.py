@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
+from copy import copy
 from functools import cache, partial
 from typing import Any, NoReturn
 
 import typer
-from typer.main import get_command
+from typer.main import get_command, get_command_name
+from typer.models import CommandInfo, TyperInfo
 
 from machine.file_options import require_file_names
 from machine.main_program import run_program
@@ -36,8 +39,9 @@ def run_command(app: typer.Typer, words: Sequence[str] | None = None, program_na
 
     Raise `UsageFault` for wrong usage, and `SystemExit` if the command exits with a status other than 0.
     """
+    words = sys.argv[1:] if words is None else words
     try:
-        code = _make_command(app)(words, prog_name=program_name, standalone_mode=False)
+        code = _make_command(app, words[0] if words else "")(words, prog_name=program_name, standalone_mode=False)
     except _ParseError as exc:
         raise _to_fault(exc) from exc
     except UnicodeEncodeError as exc:
@@ -49,11 +53,33 @@ def run_command(app: typer.Typer, words: Sequence[str] | None = None, program_na
 
 
 @cache
-def _make_command(app: typer.Typer) -> Any:
-    """Make the command of `app`. It is kept, because to make it takes longer than many commands do."""
-    command = get_command(app)
+def _make_command(app: typer.Typer, first_word: str) -> Any:
+    """Make the command of `app` for a command line. It is kept: to make it takes longer than many commands do."""
+    command = get_command(_narrowed(app, first_word))
     require_file_names(command)
     return command
+
+
+def _narrowed(app: typer.Typer, first_word: str) -> typer.Typer:
+    """Return an application with no other command or group than the one that a word names, because to make all takes a
+    fifth of a program's start. Return `app` itself if the word names none, or `app` is no group.
+    """
+    commands = [command for command in app.registered_commands if _name_of(command) == first_word]
+    groups = [group for group in app.registered_groups if _name_of_group(group) == first_word]
+    if app.registered_callback is None or not (commands or groups):
+        return app
+    narrowed = copy(app)
+    narrowed.registered_commands, narrowed.registered_groups = commands, groups
+    return narrowed
+
+
+def _name_of(command: CommandInfo) -> str:
+    return command.name or get_command_name(command.callback.__name__ if command.callback else "")
+
+
+def _name_of_group(group: TyperInfo) -> str:
+    names = (group.name, group.typer_instance.info.name if group.typer_instance else None)
+    return next((name for name in names if isinstance(name, str)), "")
 
 
 def _to_fault(exc: Exception) -> UsageFault | SystemExit:

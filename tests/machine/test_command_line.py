@@ -44,14 +44,22 @@ def test_an_interrupt_ends_a_program_that_was_freeing_an_object() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "freed\n", "")
 
 
-def test_the_commands_of_a_program_are_made_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+def test_only_the_command_that_is_named_is_made_and_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, greeted = [], []
+    app, group = typer.Typer(add_completion=False), typer.Typer(name="group")
+    app.callback()(lambda: None)
+    app.command()(lambda: greeted.append("first"))
+    app.command("greet")(lambda: greeted.append("hello"))
+    group.command("greet")(lambda: greeted.append("group"))
+    group.command("other")(lambda: None)
+    app.add_typer(group)
     monkeypatch.setattr(command_line, "get_command", lambda app: made.append(app) or typer.main.get_command(app))
-    app, greeted = typer.Typer(add_completion=False), []
-    app.command()(lambda: greeted.append("hello"))
-    for _ in range(2):
-        run_command(app, [])
-    assert (made, greeted) == ([app], ["hello", "hello"])
+    for words in (["greet"], ["group", "greet"], ["greet"]):
+        run_command(app, words)
+    assert greeted == ["hello", "group", "hello"]
+    assert [len(one.registered_commands) + len(one.registered_groups) for one in made] == [1, 1]
+    with pytest.raises(UsageFault, match=r"no such command 'gret'.*greet"):
+        run_command(app, ["gret"])
 
 
 def test_an_option_takes_no_other_option_for_the_name_of_its_file(capsys: pytest.CaptureFixture[str]) -> None:
