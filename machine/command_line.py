@@ -39,9 +39,9 @@ def run_command(app: typer.Typer, words: Sequence[str] | None = None, program_na
 
     Raise `UsageFault` for wrong usage, and `SystemExit` if the command exits with a status other than 0.
     """
-    words = sys.argv[1:] if words is None else words
+    given = sys.argv[1:] if words is None else words
     try:
-        code = _make_command(app, words[0] if words else "")(words, prog_name=program_name, standalone_mode=False)
+        code = _make_command(app, given[0] if given else "")(words, prog_name=program_name, standalone_mode=False)
     except _ParseError as exc:
         raise _to_fault(exc) from exc
     except UnicodeEncodeError as exc:
