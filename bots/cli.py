@@ -6,6 +6,7 @@ Each command imports the modules that it needs when it is run.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -162,9 +163,15 @@ def _add_command(name: str, users: str, about: str) -> None:
 
     @app.command(name, cls=_Delegated, help=about, rich_help_panel=users)
     def run(context: typer.Context) -> None:
-        alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-        alone.command()(resolve_name(f"bots.commands.{name}:{name}"))
-        command_line.run_command(alone, context.args, f"arena-bot {name}")
+        command_line.run_command(_application(name), context.args, f"arena-bot {name}")
+
+
+@cache
+def _application(name: str) -> typer.Typer:
+    """Return the application of a command that parses its own arguments."""
+    alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    alone.command()(resolve_name(f"bots.commands.{name}:{name}"))
+    return alone
 
 
 _games = typer.Typer(

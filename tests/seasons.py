@@ -14,6 +14,17 @@ from arena.store.store import Store
 from referee.result import Result, SeatResult
 from stored_matches import storable
 
+ROUND_ROBIN: dict[str, Any] = {
+    "clock": "10+0.1",
+    "config": {"heaps": [3, 5, 7], "misere": False, "start": "given", "take": None},
+    "format": "round-robin",
+    "game": "nim",
+    "paired": False,
+    "rounds": 1,
+    "settings": {},
+}
+"""The stored arguments of a tournament of Nim, but for its bots."""
+
 
 def result(
     match: str,

@@ -99,7 +99,7 @@ def describe_early_entry(until: str) -> str:
 
 
 def _choose(rows: Sequence[Any], game: str, until: str, *, late: bool) -> tuple[HostedEntrant, list[str]] | str:
-    """Return a bot's entry and what is to be said of it; else why it has none, which is empty if it is for other games.
+    """Return a bot's entry and what is to be said of it; else why it has none: "" if its program is for other games.
 
     `rows` are its activations.
     """

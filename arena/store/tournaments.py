@@ -122,7 +122,7 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
 
     @property
     def is_over(self) -> bool:
-        """True once all of its matches that will ever be played are played."""
+        """True if no more matches of it are to be played."""
         return self.finished is not None or self.ended_early
 
 

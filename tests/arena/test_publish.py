@@ -16,21 +16,15 @@ from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from commands import call
 from hosted_bots import hand_in, register
-from seasons import finish, result
+from seasons import ROUND_ROBIN, finish, result
 
 ARGUMENTS = {
+    **ROUND_ROBIN,
     "bots": ["ann", "bob", "cid"],
     "hosted": {"ann": {"version": 3, "digest": "a3"}, "bob": {"version": 1, "digest": "b1", "late": True}},
     "as_of": "2026-11-29T12:00:00.000Z",
     "title": "Cup of <b>bots</b>",
     "rated": False,
-    "clock": "10+0.1",
-    "config": {"heaps": [3, 5, 7], "misere": False, "start": "given", "take": None},
-    "format": "round-robin",
-    "game": "nim",
-    "paired": False,
-    "rounds": 1,
-    "settings": {},
 }
 
 

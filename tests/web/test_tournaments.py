@@ -12,18 +12,12 @@ from arena.store.match_luck import save_luck
 from arena.store.planned import PlanDraft, PlannedTerms, add_plan, begin_plan, find_plan, remove_plan
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
-from seasons import finish, paid, result
+from seasons import ROUND_ROBIN, finish, paid, result
 from web_client import Visitor
 
 ARGUMENTS = {
+    **ROUND_ROBIN,
     "bots": ["ann", "bob=python /home/me/secret.py", "cid"],
-    "clock": "10+0.1",
-    "config": {"heaps": [3, 5, 7], "misere": False, "start": "given", "take": None},
-    "format": "round-robin",
-    "game": "nim",
-    "paired": False,
-    "rounds": 1,
-    "settings": {},
 }
 
 

@@ -6,18 +6,13 @@ import pytest
 from msgspec import json
 
 from arena.store.tournament_state import finish_tournament, open_tournament
+from seasons import ROUND_ROBIN
 from web_client import Visitor
 
 SEED = "5eed" * 8
 ARGUMENTS = {
+    **ROUND_ROBIN,
     "bots": ["ann", "bob=python /home/me/bob.py --key s3cret", "cid=./cid.py", "uct:nodes=20"],
-    "clock": "10+0.1",
-    "config": {"heaps": [3, 5, 7], "misere": False, "start": "given", "take": None},
-    "format": "round-robin",
-    "game": "nim",
-    "paired": False,
-    "rounds": 1,
-    "settings": {},
 }
 
 
