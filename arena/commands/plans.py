@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from arena.commands.output import format_minute, format_table, print_document, terminal_columns
 from arena.commands.tournament_options import read_sets
 from arena.operations.plans import check_start, checked_draft
+from arena.operator.client import NoServer, NoServerAnswer, ask_server
 from arena.operator.requests import COMMAND_LINE_ORIGIN
+from arena.operator.status import ServerStatus, StatusRequest
 from arena.store import planned
 from arena.store.actions import log_action
-from arena.store.data_folder import is_held
 from arena.store.plan_entrants import report_plan
 from arena.store.planned import (
     PLAYING,
@@ -67,8 +68,20 @@ def add(options: PlanOptions, where: str, data: Path) -> None:
         store.write(log_action, COMMAND_LINE_ORIGIN, "add_plan", [draft.title])
     again = ", and each night again" if draft.nightly else ""
     say(f"plan {number}: {draft.title} begins at {starts}{again}; entries close at {closes}")
-    if not is_held(data):
+    _say_who_plays(data)
+
+
+def _say_who_plays(data: Path) -> None:
+    """Say how a server hosts bots, if none runs on a data folder, or it hosts none."""
+    try:
+        status = ask_server(data, StatusRequest(most=0), ServerStatus)
+    except NoServer:
         say("a server that hosts bots plays it: arena serve --runners N, or --hosting")
+    except NoServerAnswer:
+        pass  # what is planned is stored, and a server that is busy says nothing about its hosting
+    else:
+        if status.hosting is None:
+            say("the server hosts no bots, so it does not play it: restart it with --runners N, or --hosting")
 
 
 def show(where: str, *, to_json: bool) -> None:

@@ -211,3 +211,22 @@ def test_a_plan_says_who_plays(tmp_path: Path, words: list[str], on_runners: boo
     assert added.code == 0, added.err
     (listed,) = json.loads(call("arena", "plan", "list", "--json", "--data", str(tmp_path)).out)
     assert listed["terms"].get("on_runners") is on_runners
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--hosting", []),
+        (
+            "--no-web",
+            ["the server hosts no bots, so it does not play it: restart it with --runners N, or --hosting"],
+        ),
+    ],
+)
+async def test_it_is_said_that_the_server_does_not_play_what_is_planned(
+    tmp_path: Path, option: str, said: list[str]
+) -> None:
+    async with hosting(tmp_path, option):
+        words = ["--game", "nim", "--closes", "2100-12-24", "--data", str(tmp_path)]
+        added = await call_beside("arena", "plan", "add", "Cup", *words)
+    assert added.out.splitlines()[1:] == said
