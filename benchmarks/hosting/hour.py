@@ -9,7 +9,8 @@ its connections are cut, and no new ones are let through; or nothing passes any 
 Then everything that was sent to the connected bots, and the ends that a spectator heard of, are compared with the
 store.
 
-The program prints how long the bots of the runner were away: from a fault to the next move of each. It fails if
+The program prints how long the bots of the runner that were in a match were away: from a fault to the next move of
+each, or to the end of its match if the opponent ends it. It fails if
 
 - a match is void, or a hosted bot forfeits: none of the programs has a fault,
 - a match or its end is lost, stored differently or twice, or ratings do not follow from the matches,
@@ -83,27 +84,27 @@ class Sample(NamedTuple):
 
 
 class Absences:
-    """The seconds that bots did not move after faults, by kind of fault."""
+    """The seconds after faults until the matches of bots went on, by kind of fault."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self.seconds: dict[str, list[float]] = {}
         self._waiting: dict[str, tuple[str, float]] = {}
-        """The fault and its time for each bot that has not moved since, by name."""
+        """The fault and its time for each bot whose match has not gone on since, by name."""
 
     def begin(self, kind: str, bots: set[str]) -> None:
-        """Note that a fault happens to a runner of these bots."""
+        """Note that a fault happens to the runner of these bots, each of which is in a match."""
         now = self._clock()
         self._waiting |= dict.fromkeys(bots, (kind, now))
 
-    def on_move(self, bot: str) -> None:
-        """Note that a bot has moved."""
+    def end(self, bot: str) -> None:
+        """Note that a bot has moved, or that its match has ended. What was sent before the fault doesn't count."""
         if bot in self._waiting and (away := self._clock() - self._waiting[bot][1]) > IN_FLIGHT_S:
             kind, _ = self._waiting.pop(bot)
             self.seconds.setdefault(kind, []).append(away)
 
     def still_away(self) -> dict[str, str]:
-        """Return the bots that have not moved since a fault, with the fault."""
+        """Return the bots whose matches have not gone on since a fault, with the fault."""
         return {bot: kind for bot, (kind, _) in self._waiting.items()}
 
 
@@ -126,6 +127,10 @@ class Spectator:
                 await self._watch(await RawConnection.enter(self._port, source="127.0.2.1"))
             await asyncio.sleep(0.2)
 
+    def playing(self) -> set[str]:
+        """Return the bots that are in a match."""
+        return {bot for seats in self._seats.values() for bot in seats}
+
     async def _watch(self, raw: RawConnection) -> None:
         try:
             raw.send(type="watch", match="*")
@@ -140,7 +145,8 @@ class Spectator:
                     self._note_turn(match, told["ply"], told["to_move"])
                 elif told["type"] == "end":
                     self._ledger.ends.setdefault(match, []).append(SentMessage("spectator", told))
-                    self._seats.pop(match, None)
+                    for bot in self._seats.pop(match, ()):
+                        self._absences.end(bot)
                     self._turns.pop(match, None)
         finally:
             self._seats.clear()
@@ -149,7 +155,7 @@ class Spectator:
     def _note_turn(self, match: str, ply: int, to_move: int | None) -> None:
         before, mover = self._turns.get(match, (ply, None))
         if ply > before and mover is not None:
-            self._absences.on_move(self._seats[match][mover])
+            self._absences.end(self._seats[match][mover])
         self._turns[match] = (ply, to_move)
 
 
@@ -213,7 +219,7 @@ async def run(options: argparse.Namespace, arena: HostedArena, fault_log: FaultL
     seconds = 60 * options.minutes
     async with run_tasks(spectator.run(), *(player.run() for player in players)):
         async with run_tasks(_sample(arena, fault_log, seconds)):
-            await _let_fail(options, links, fault_log, seconds)
+            await _let_fail(options, links, spectator, fault_log)
         for player in players:
             player.seeking = False
         await asyncio.to_thread(run_arena, "drain", "--within", str(DRAIN_TIMEOUT_S), "--data", str(arena.server.data))
@@ -249,8 +255,9 @@ def _hand_in(arena: HostedArena, options: argparse.Namespace, fault_log: FaultLo
     arena.wait_until_checked(sorted(fault_log.hosted))
 
 
-async def _let_fail(options: argparse.Namespace, links: list[Link], fault_log: FaultLog, seconds: float) -> None:
-    """Let runners fail one after another, for this time."""
+async def _let_fail(options: argparse.Namespace, links: list[Link], spectator: Spectator, fault_log: FaultLog) -> None:
+    """Let runners fail one after another, for the whole run."""
+    seconds = 60 * options.minutes
     rng = random.Random(options.seed)
     kinds = _endless_kinds(rng, options.kinds)
     began = time.monotonic()
@@ -262,7 +269,7 @@ async def _let_fail(options: argparse.Namespace, links: list[Link], fault_log: F
         fault_log.faults[kind] += 1
         now = datetime.now(UTC)
         fault_log.history.append(f"{now:%H:%M:%S}: {link.runner.folder.name} was {kind} for {duration_s:.0f} s")
-        fault_log.absences.begin(kind, link.runner.bots())
+        fault_log.absences.begin(kind, link.runner.bots() & spectator.playing())
         await link.break_and_mend(kind, duration_s)
     await asyncio.sleep(max(0.0, began + seconds - time.monotonic()))
 
@@ -307,7 +314,7 @@ def judge(arena: HostedArena, fault_log: FaultLog, minutes: float) -> list[str]:
     ]
     broken += [f"{match} hangs" for match in arena.server.running_matches()]
     still_away = fault_log.absences.still_away()
-    broken += [f"{bot} did not move again after its runner was {why}" for bot, why in still_away.items()]
+    broken += [f"the match of {bot} did not go on after its runner was {why}" for bot, why in still_away.items()]
     broken += find_tracebacks(arena.server.log)
     broken += [found for runner in arena.runners for found in find_tracebacks(runner.log)]
     if fault_log.left_processes:
@@ -351,7 +358,7 @@ def _print_absences(fault_log: FaultLog) -> None:
         late = sum(seconds > MAX_AWAY_S for seconds in away)
         half, most = (f"{median(away):.1f}", f"{max(away):.1f}") if away else ("", "")
         rows.append((kind, str(count), str(len(away)), half, most, str(late)))
-    print("from a fault to the next move of each bot of the runner:")
+    print("from a fault to the next move of each bot of the runner that was in a match:")
     print(format_table(rows, (20, 8, 8, 9, 12, 11)))
 
 
