@@ -14,7 +14,7 @@ import statistics
 import sys
 import time
 import tomllib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,10 @@ import zygote
 BUDGET_FILE = Path(__file__).with_name("budget.toml")
 TEST_DATABASE_EVENT = "bot_arena.test_database"
 """Audit event of helpers that open a database on a server."""
-UNIT_INTERVAL_S = 20.0
-"""The unit is timed again after so many seconds of processor time."""
+START_INTERVAL_S = 8.0
+"""Seconds of processor time after which a process times a start of Python again."""
+STARTS_PER_UNIT = 3
+"""The unit follows from the median of so many starts of Python, the latest."""
 UNITS_OF_A_START = 8
 """The number of units in a start of Python."""
 COSTLIEST_ROWS = 10
@@ -61,8 +63,8 @@ class CostMeter:
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
-        self._unit_s = _time_unit()
-        self._timed_at = time.process_time()
+        self._starts_s = deque((_time_start() for _ in range(STARTS_PER_UNIT)), maxlen=STARTS_PER_UNIT)
+        self._timed_at_s = _processor_time()
         self._shared_s = 0.0
         self._is_sharing = False
         self._began_s = 0.0
@@ -77,9 +79,9 @@ class CostMeter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self) -> Generator[None, None, None]:
-        if time.process_time() > self._timed_at + UNIT_INTERVAL_S:
-            self._unit_s = _time_unit()
-            self._timed_at = time.process_time()
+        if _processor_time() > self._timed_at_s + START_INTERVAL_S:
+            self._starts_s.append(_time_start())
+            self._timed_at_s = _processor_time()
         if self._compilation is None and "numba.core.event" in sys.modules:
             self._compilation = _Compilation(self)
         self._counts.clear()
@@ -122,8 +124,9 @@ class CostMeter:
         if call.when == "teardown":
             took = _processor_time() - self._began_s - self._shared_s
             self._counts["programs"] += zygote.programs_forked()
-            report.cost = {**self._counts, "units": round(took / self._unit_s, 2)}
-            report.unit_s = self._unit_s
+            unit_s = statistics.median(self._starts_s) / UNITS_OF_A_START
+            report.cost = {**self._counts, "units": round(took / unit_s, 2)}
+            report.processor_s = took
             report.limits = "test_in_ci" if _is_marked(item) else "test"
         return report
 
@@ -163,7 +166,9 @@ class Budget:
         self._sums: Counter[str] = Counter()
         self._costs: dict[str, dict[str, float]] = {}
         self._limits_of: dict[str, str] = {}
-        self._units_s: list[float] = []
+        self._tests_s = 0.0
+        """The processor time of the tests themselves, in seconds."""
+        self._mean_unit_s = 0.0
         self._excesses: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -171,7 +176,7 @@ class Budget:
             self._costs[report.nodeid] = cost
             self._limits_of[report.nodeid] = report.limits
             self._sums.update(cost)
-            self._units_s.append(report.unit_s)
+            self._tests_s += report.processor_s
 
     def exceeds(self, report: Any) -> bool:
         """Tell whether a test took more processor time than it may, by its last report."""
@@ -180,16 +185,12 @@ class Budget:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self._units_s:
-            everything = _processor_time()  # shared servers and the collection too
-            self._sums["units"] = round(everything / self._mean_unit_s)
+        if self._sums["units"]:
+            self._mean_unit_s = self._tests_s / self._sums["units"]
+            self._sums["units"] = round(_processor_time() / self._mean_unit_s)  # shared servers and the collection too
         self._excesses = [*self._excesses_of_run(), *self._excesses_of_tests()]
         if self._excesses and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    @property
-    def _mean_unit_s(self) -> float:
-        return sum(self._units_s) / len(self._units_s)
 
     def _excesses_of_run(self) -> Iterator[str]:
         for name, limit in self._run_limits.items():
@@ -239,10 +240,6 @@ def _processor_time() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     waited_for = children.ru_utime + children.ru_stime - _CHILDREN_BEFORE.ru_utime - _CHILDREN_BEFORE.ru_stime
     return time.process_time() + waited_for + zygote.cpu_seconds()
-
-
-def _time_unit() -> float:
-    return statistics.median(_time_start() for _ in range(3)) / UNITS_OF_A_START
 
 
 def _time_start() -> float:
