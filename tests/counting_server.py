@@ -19,6 +19,7 @@ from typing import Any
 
 from arena.host.journal import Journal
 from arena.host.session import ClientSession
+from arena.network import connection
 from arena.network.connection import Connection
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
@@ -114,6 +115,7 @@ async def serve(counts: Counts) -> None:
 
 
 def main() -> None:
+    connection.STALL_THRESHOLD_S = 60.0  # a move that waited on a busy machine costs further calls
     counts = Counts()
     run = event_loop.run if sys.argv[1] == "uvloop" else asyncio.run
     run(serve(counts))

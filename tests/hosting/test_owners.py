@@ -183,7 +183,7 @@ async def test_an_owner_has_the_bot_play_an_open_opponent_now(
             nobody = "no other bot takes a match of nim now"
             assert f"cleo is not online: {nobody}" in (await hosted(arena, "--play", "cleo")).err
             assert f"ben takes no match of nim now: {nobody}" in (await hosted(arena, "--play", "ben")).err
-            await mine.seek(config={"preset": "classic"})
+            await mine.seek(opponent="cleo")  # so it still waits, however late the request comes
             await ben.seek(open=True)
             unnamed = "name an opponent: these take a match of nim now: ben"
             assert unnamed in (await hosted(arena, "--play", "")).err
