@@ -178,12 +178,14 @@ async def begun(served: Any, clients: list[Any], **seek: Any) -> dict[str, Any]:
     return start
 
 
+@pytest.mark.virtual_time
 async def test_seeks_that_came_before_wait_until_their_address_may_begin_another(serve: Any) -> None:
     served = await serve(quotas=Quotas(QuotaLimits(matches_per_address=1)))
     clients = await two(served, HERE, "ab")
     for game in ("nim", "tictactoe"):
         for client in clients:
             await client.send(type="seek", id=game, game=game, rated=False)
+    await served.matched(*clients)
     starts = [await client.expect("start") for client in clients]
     for client in clients:
         await client.ready(starts[0])
@@ -191,6 +193,7 @@ async def test_seeks_that_came_before_wait_until_their_address_may_begin_another
     for client in clients:
         assert (await client.expect("end"))["match"] == starts[0]["match"]
         assert not any(message["type"] == "start" for message in client.passed)
+    await served.matched(*clients)
     assert {(await client.expect("start"))["seek"] for client in clients} == {"nim", "tictactoe"} - {starts[0]["seek"]}
 
 
@@ -217,6 +220,7 @@ async def test_a_preset_is_played_to_its_end_however_long_its_record(serve: Any)
     assert [end["reason"] for end in ends] == ["win", "win"]
 
 
+@pytest.mark.virtual_time
 async def test_what_was_stored_for_an_address_counts_and_is_shared_by_who_played(serve: Any) -> None:
     quotas = Quotas(QuotaLimits(stored_per_address=800.0))
     served = await serve(quotas=quotas)
