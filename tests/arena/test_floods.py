@@ -72,13 +72,25 @@ async def test_a_flood_is_read_whole_and_in_order_while_a_match_is_played(serve:
 
 async def test_a_client_that_has_not_said_hello_can_not_hold_up_a_match(serve: Any) -> None:
     served = await serve()
+    first, second, start = await served.begun(config={"heaps": [50]})
+    bots = set(served.arena.host.listener.connections)
     flooder = await Flooder.connect(served, MSGPACK)
+    (wire,) = set(served.arena.host.listener.connections) - bots
+    clock, now = wire._clock, wire._clock()
+    for stopped in (wire, wire._cpu_budget.parent):  # so it pays for what is read, however long the plies take
+        stopped._clock = lambda: now
+    wire._cpu_budget.parent.charge(1.0, now)
     flooder.write(written(PING) * 8000)
     flooder.send(type="hello")
-    welcome = asyncio.create_task(flooder.expect("welcome"))
-    await play_on(served)
-    assert not welcome.done()
-    await welcome
+    for ply in range(20):
+        mover = (first, second)[ply % 2]
+        while (await mover.expect("turn"))["ply"] != ply:
+            pass
+        await mover.send(type="move", match=start["match"], ply=ply, move={"heap": 0, "take": 1})
+    assert wire._unread
+    for stopped in (wire, wire._cpu_budget.parent):
+        stopped._clock = clock
+    await flooder.expect("welcome")
 
 
 async def test_answers_that_are_waited_for_are_taken_though_their_address_rests(serve: Any) -> None:
