@@ -40,10 +40,11 @@ def test_memory_that_stays_is_no_growth_and_memory_that_doubles_is_one(hour: Any
 
 
 def test_a_bot_is_away_from_a_fault_to_its_first_move_that_was_not_under_way(hour: Any) -> None:
-    absences = hour.Absences(partial(next, itertools.count(100.0, 0.4)))
-    absences.begin("killed", {"mine", "other"})
+    absences = hour.Absences(partial(next, itertools.count(100.0, 0.2)))
+    absences.begin("killed", {"mine", "other", "third"})
     absences.end("mine")  # it was under way
+    absences.end("third", is_match_over=True)  # by a move that was
     absences.end("mine")
     absences.end("mine")
-    assert absences.seconds == {"killed": [pytest.approx(0.8)]}
+    assert absences.seconds == {"killed": [pytest.approx(0.6)]}
     assert absences.still_away() == {"other": "killed"}

@@ -97,11 +97,18 @@ class Absences:
         now = self._clock()
         self._waiting |= dict.fromkeys(bots, (kind, now))
 
-    def end(self, bot: str) -> None:
-        """Note that a bot has moved, or that its match has ended. What was sent before the fault doesn't count."""
-        if bot in self._waiting and (away := self._clock() - self._waiting[bot][1]) > IN_FLIGHT_S:
-            kind, _ = self._waiting.pop(bot)
+    def end(self, bot: str, *, is_match_over: bool = False) -> None:
+        """End the absence of a bot that has moved, or whose match is over. A move that was sent before the fault does
+        not end it. A match that ended by such a move is not counted.
+        """
+        if bot not in self._waiting:
+            return
+        kind, began = self._waiting[bot]
+        away = self._clock() - began
+        if away > IN_FLIGHT_S:
             self.seconds.setdefault(kind, []).append(away)
+        if away > IN_FLIGHT_S or is_match_over:
+            del self._waiting[bot]
 
     def still_away(self) -> dict[str, str]:
         """Return the bots whose matches have not gone on since a fault, with the fault."""
@@ -146,7 +153,7 @@ class Spectator:
                 elif told["type"] == "end":
                     self._ledger.ends.setdefault(match, []).append(SentMessage("spectator", told))
                     for bot in self._seats.pop(match, ()):
-                        self._absences.end(bot)
+                        self._absences.end(bot, is_match_over=True)
                     self._turns.pop(match, None)
         finally:
             self._seats.clear()

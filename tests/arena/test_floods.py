@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgpack
@@ -47,6 +49,22 @@ async def play_on(served: Any) -> None:
     await asyncio.gather(first.play(), second.play())
 
 
+@contextmanager
+def resting(wire: Any) -> Iterator[None]:
+    """Let the address of a connection owe a second, and its clock stand still: however long the context lasts, nothing
+    is read that the arena doesn't wait for.
+    """
+    budget = wire._cpu_budget.parent
+    clock, now = wire._clock, wire._clock()
+    budget.charge(1.0, now)
+    wire._clock = budget._clock = lambda: now
+    try:
+        yield
+        assert budget.debt_s(now) == 1.0
+    finally:
+        wire._clock = budget._clock = clock
+
+
 @BOTH
 async def test_a_flood_is_read_whole_and_in_order_while_a_match_is_played(serve: Any, encoding: Codec) -> None:
     served = await serve()
@@ -76,20 +94,15 @@ async def test_a_client_that_has_not_said_hello_can_not_hold_up_a_match(serve: A
     bots = set(served.arena.host.listener.connections)
     flooder = await Flooder.connect(served, MSGPACK)
     (wire,) = set(served.arena.host.listener.connections) - bots
-    clock, now = wire._clock, wire._clock()
-    for stopped in (wire, wire._cpu_budget.parent):  # so it pays for what is read, however long the plies take
-        stopped._clock = lambda: now
-    wire._cpu_budget.parent.charge(1.0, now)
-    flooder.write(written(PING) * 8000)
-    flooder.send(type="hello")
-    for ply in range(20):
-        mover = (first, second)[ply % 2]
-        while (await mover.expect("turn"))["ply"] != ply:
-            pass
-        await mover.send(type="move", match=start["match"], ply=ply, move={"heap": 0, "take": 1})
-    assert wire._unread
-    for stopped in (wire, wire._cpu_budget.parent):
-        stopped._clock = clock
+    with resting(wire):
+        flooder.write(written(PING) * 8000)
+        flooder.send(type="hello")
+        for ply in range(20):
+            mover = (first, second)[ply % 2]
+            while (await mover.expect("turn"))["ply"] != ply:
+                pass
+            await mover.send(type="move", match=start["match"], ply=ply, move={"heap": 0, "take": 1})
+        assert wire._unread
     await flooder.expect("welcome")
 
 
@@ -110,19 +123,13 @@ async def test_a_move_does_not_wait_behind_what_its_bot_had_in_line_before_it_wa
     first, second, start = await served.begun(config={"heaps": [6, 6]})
     turn = await first.expect("turn")
     wire = served.arena.host.clients.session_of(second.passed[0]["bot"]).connection
-    clock, now = wire._clock, wire._clock()
-    wire._cpu_budget.parent.charge(1.0, now)  # as others of its address sought, say
-    for stopped in (wire, wire._cpu_budget.parent):  # so it rests until the test has seen what it waits for
-        stopped._clock = lambda: now
-    await second.wire.pong()
-    await second.send(type="list")
-    await first.send(type="move", match=start["match"], ply=turn["ply"], move=turn["legal"][0])
-    turn = await second.expect("turn")
-    await second.send(type="move", match=start["match"], ply=turn["ply"], move=turn["legal"][0])
-    await first.expect("turn")
-    assert wire._cpu_budget.parent.debt_s(now) == 1.0
-    for stopped in (wire, wire._cpu_budget.parent):
-        stopped._clock = clock
+    with resting(wire):  # as others of its address sought, say
+        await second.wire.pong()
+        await second.send(type="list")
+        await first.send(type="move", match=start["match"], ply=turn["ply"], move=turn["legal"][0])
+        turn = await second.expect("turn")
+        await second.send(type="move", match=start["match"], ply=turn["ply"], move=turn["legal"][0])
+        await first.expect("turn")
 
 
 @BOTH

@@ -214,19 +214,16 @@ def test_a_plan_says_who_plays(tmp_path: Path, words: list[str], on_runners: boo
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("options", "said"),
     [
-        ("--hosting", []),
-        (
-            "--no-web",
-            ["the server hosts no bots, so it does not play it: restart it with --runners N, or --hosting"],
-        ),
+        (["--hosting"], []),
+        ([], ["the server hosts no bots, so it does not play it: restart it with --runners N, or --hosting"]),
     ],
 )
 async def test_it_is_said_that_the_server_does_not_play_what_is_planned(
-    tmp_path: Path, option: str, said: list[str]
+    tmp_path: Path, options: list[str], said: list[str]
 ) -> None:
-    async with hosting(tmp_path, option):
+    async with hosting(tmp_path, *options):
         words = ["--game", "nim", "--closes", "2100-12-24", "--data", str(tmp_path)]
         added = await call_beside("arena", "plan", "add", "Cup", *words)
     assert added.out.splitlines()[1:] == said
