@@ -50,8 +50,8 @@ BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS_FILE = "house", "tokens.json"
 """`BUILTIN_BOTS_FOLDER` is the folder in a data folder for the logs of built-in bots. `BUILTIN_BOT_TOKENS_FILE` is the
 file in that folder with the tokens of these bots.
 """
-NICENESS = 10
-"""The niceness of built-in bots: the referee comes first, then the web pages."""
+NICENESS = 15
+"""The niceness of built-in bots: the referee comes first, then the web pages. Programs of hosted bots have the same."""
 CHECK_INTERVAL_S = 5.0
 """Seconds between two checks whether a built-in bot is connected."""
 HANG_TIMEOUT_S = 60.0

@@ -44,6 +44,18 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+def call_after_reading(loop: asyncio.AbstractEventLoop, call: Callable[[], None], turns: int = 3) -> None:
+    """Call a function when the event loop has read all that has arrived by now, which takes this many turns of it.
+
+    A timer that shall tell whether something arrived in time needs this: after a delay, an event loop runs its timers
+    before it reads.
+    """
+    if turns:
+        loop.call_soon(call_after_reading, loop, call, turns - 1)
+    else:
+        call()
+
+
 class BackgroundTasks(set[asyncio.Task[None]]):
     """A set that holds running tasks until they are done. An event loop itself keeps only weak references."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -23,6 +24,10 @@ line_to_server: socket.socket | None = None
 """The socket of a forked process to its server, which forks others for it; None in all other processes."""
 
 
+def _own_niceness() -> int:
+    return os.nice(0)
+
+
 class ForkRequest(msgspec.Struct, frozen=True):
     """A function `MODULE:NAME` that a new process calls, and the environment of that process. Its `sys.argv` has the
     function's name, the descriptors that it was given, and the arguments.
@@ -31,6 +36,10 @@ class ForkRequest(msgspec.Struct, frozen=True):
     function: str
     environment: dict[str, str]
     arguments: tuple[str, ...] = ()
+    niceness: int = msgspec.field(default_factory=_own_niceness)
+    """The nice value of the new process, unless that of the server is greater: by default that of the process which
+    makes this request.
+    """
 
 
 def send_fork_request(server: socket.socket, request: ForkRequest, files: Sequence[int]) -> socket.socket:
@@ -65,8 +74,10 @@ def exit_code_of(answer: str) -> int:
 
 
 def kill_by_pidfd(pidfd: int) -> None:
+    """Kill a process, unless it has ended: its end may not have been reported yet."""
     if sys.platform == "linux":
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
 
 class ForkedProgram:

@@ -87,7 +87,7 @@ class _ForkServer:
         if child == 0:
             self._close()
             with line:
-                return _become(msgspec.json.decode(line.recv(MAX_REQUEST_BYTES), type=ForkRequest), files, server)
+                return _become(_receive_request(line), files, server)
         for file in files:
             os.close(file)
         if child < 0:
@@ -124,6 +124,14 @@ def _receive_files(requests: socket.socket) -> list[int]:
     return []
 
 
+def _receive_request(line: socket.socket) -> ForkRequest:
+    """Return the request of a new process. End the process if the owner of the request is gone."""
+    with contextlib.suppress(OSError):
+        if request := line.recv(MAX_REQUEST_BYTES):
+            return msgspec.json.decode(request, type=ForkRequest)
+    raise SystemExit(1)
+
+
 def _become(request: ForkRequest, files: list[int], server: int) -> Callable[[], None]:
     """Give this process what a start by `exec` would have given it, and return its function."""
     die_with_parent()
@@ -134,6 +142,7 @@ def _become(request: ForkRequest, files: list[int], server: int) -> Callable[[],
         os.close(stream)
     sys.argv = [request.function, *map(str, files[3:]), *request.arguments]
     os.setsid()
+    os.nice(max(0, request.niceness - os.nice(0)))
     os.environ.clear()
     os.environ.update(request.environment)
     for number in _SURVIVED_SIGNALS:

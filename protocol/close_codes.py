@@ -2,6 +2,8 @@
 
 GOING_AWAY = 1001
 """The server stops."""
+PEER_SILENCE = 1011
+"""The client left a ping unanswered, or it is a hosted bot whose runner was lost."""
 RESTARTING = 1012
 """The server restarts."""
 TOO_MANY_BAD_MESSAGES = 4000

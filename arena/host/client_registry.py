@@ -11,7 +11,7 @@ from arena.host.handler import HostHandler
 from arena.host.quotas import Quotas
 from arena.host.runner import MatchRunner
 from arena.host.session import ClientSession
-from protocol.close_codes import NOT_AUTHENTICATED, SUPERSEDED
+from protocol.close_codes import NOT_AUTHENTICATED, PEER_SILENCE, SUPERSEDED
 from protocol.error_codes import AUTH_FAILED
 from protocol.messages import Error, ListedBot, Listing
 from protocol.names import fold_name
@@ -176,10 +176,15 @@ class ClientRegistry:
         for runner, seat in list(self.matches_of(bot).values()):
             runner.receive(Forfeit(seat))
 
-    def hold_matches(self, bot: str) -> None:
-        """Let all running matches of a bot wait for it: its runner was lost, and it is started elsewhere."""
+    def on_runner_lost(self, bot: str) -> None:
+        """Let all running matches of a bot wait until it is started elsewhere. Close its connection, which may outlive
+        the runner, so that no match begins meanwhile.
+        """
         for runner, seat in list(self.matches_of(bot).values()):
             runner.receive(RunnerLost(seat))
+        if session := self.session_of(bot):
+            self.remove_session(session)
+            session.close(PEER_SILENCE, "the runner of the bot was lost")
 
     def matches_with(self, bot: str) -> list[MatchRunner]:
         """Return the running matches that have a bot among their players, even if it has left its seat."""

@@ -21,6 +21,7 @@ from arena.host.recorder import Recorder
 from arena.host.spectator_views import SPECTATOR_VIEW_TTL_S, SpectatorViews
 from arena.host.work_queue import WorkQueue
 from arena.store.health import Health
+from machine.event_loop import call_after_reading
 from machine.log_output import log_fields
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import Fault, RulesFault
@@ -608,16 +609,7 @@ class MatchRunner:
         if now < self._deadline:
             self._start_timer(self._deadline)
         else:
-            self._loop.call_soon(self._expire_after_turns, 2)
-
-    def _expire_after_turns(self, turns: int) -> None:
-        """Wait for this many turns of the event loop, in which it reads all frames that have arrived. Then report to
-        the referee that the deadline has passed.
-        """
-        if turns:
-            self._loop.call_soon(self._expire_after_turns, turns - 1)
-        else:
-            self._due_queue.enqueue(self._expire)
+            call_after_reading(self._loop, partial(self._due_queue.enqueue, self._expire))
 
     def _expire(self) -> None:
         if self._deadline is not None and self._deadline <= self._loop.time():

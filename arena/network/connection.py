@@ -12,6 +12,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, Protocol, cast
 
 from websockets.frames import CloseCode, Opcode
@@ -27,7 +28,8 @@ from arena.network.frames import FastProtocol, make_frame
 from arena.network.tcp_info import min_round_trip_s, seconds_unread
 from arena.network.timeouts import NetworkTimeouts
 from arena.network.tls import TLS_PREFIX, TlsMismatchLog
-from protocol.close_codes import READS_TOO_SLOWLY
+from machine.event_loop import call_after_reading
+from protocol.close_codes import PEER_SILENCE, READS_TOO_SLOWLY
 from protocol.codec import Frame
 
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
@@ -504,7 +506,10 @@ class Connection(asyncio.Protocol):
             self._awaited_pong, self._pinged_at = secrets.token_bytes(4), self._loop.time()
             self.protocol.send_ping(self._awaited_pong)
             self._write_replies()
-            self._keepalive_timer = self._loop.call_later(self._timeouts.pong_timeout_s, self._on_pong_missing)
+            check = partial(self._check_pong, self._awaited_pong)
+            self._keepalive_timer = self._loop.call_later(
+                self._timeouts.pong_timeout_s, call_after_reading, self._loop, check
+            )
 
     def _start_next_ping(self) -> None:
         assert self._keepalive_timer is not None
@@ -513,9 +518,10 @@ class Connection(asyncio.Protocol):
         due = max(self._pinged_at + self._timeouts.ping_interval_s, self._loop.time())
         self._keepalive_timer = self._loop.call_at(due, self._send_ping)
 
-    def _on_pong_missing(self) -> None:
-        if self.protocol.is_open:
-            self.protocol.fail(CloseCode.INTERNAL_ERROR, "keepalive ping timeout")
+    def _check_pong(self, pong: bytes) -> None:
+        """Close the connection if it still waits for this pong."""
+        if self.protocol.is_open and self._awaited_pong == pong:
+            self.protocol.fail(PEER_SILENCE, "keepalive ping timeout")
             self._write_replies()
 
     def _limit_write_buffer(self, size: int) -> None:

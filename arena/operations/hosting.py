@@ -35,8 +35,8 @@ from arena.store.entrants import EntrantList, find_entrants, freeze_entrants
 if TYPE_CHECKING:
     from arena.server.arena import Arena
 
-RUNNER_KEEPALIVE = Keepalive(ping_interval_s=2.0, pong_timeout_s=6.0)
-"""The keepalive of a runner's connection. A silent one is noticed within 8 s, so that its bots play elsewhere within
+RUNNER_KEEPALIVE = Keepalive(ping_interval_s=2.0, pong_timeout_s=4.0)
+"""The keepalive of a runner's connection. A silent one is noticed within 6 s, so that its bots play elsewhere within
 15 s.
 """
 

@@ -37,7 +37,7 @@ exit 0"""
 """The form of the script of `keep_script`. Unless the program fails, what it has left of the files follows its output,
 as a tar. A file that is not there is left out."""
 NICENESS = 5
-"""The nice value of programs, which lets the arena and the runner come first."""
+"""The nice value of a program, in addition to that of its client, which starts the box."""
 _CAPABILITIES = {"CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_PTRACE": 19}
 """The rights of the first process in a box if it is root, with their numbers in the kernel: to become the program's
 user, to signal its processes, and to read how much memory they share. The program has none of them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,10 +12,9 @@ from typing import NamedTuple
 from arena.hosting.limits import MAX_REPORT_CHARS
 from arena.operator.hosting import MAX_RECORDS_BYTES, CheckVersion
 from arena.processes.bot_commands import parse_reference_spec, reference_command
-from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
 from arena.runner.hand_in import read_log
-from arena.runner.hosted_bot import client_command
+from arena.runner.hosted_bot import bot_environment, client_command
 from arena.runner.kept_state import kept_files_of
 from arena.runner.load import machine_load
 from arena.runner.unpack import BuildFailed
@@ -25,7 +23,6 @@ from arena.runs.contestants import Contestant
 from arena.runs.job import MatchJob, MatchReport
 from arena.runs.match_host import TournamentHost
 from arena.runs.plan import Plan
-from arena.runs.sandbox import BotEnvironment
 from machine.arguments import read_clock
 from protocol.display import escape_unprintable, format_count
 from protocol.errors import Fault
@@ -142,7 +139,7 @@ async def _play(
     job = MatchJob(
         key="check",
         plan=plan,
-        environment=BotEnvironment(variables=allowed_environment(os.environ)),
+        environment=bot_environment(),
         logs=folder,
         connect_timeout_s=CONNECT_TIMEOUT_S,
         strict=False,

@@ -16,7 +16,9 @@ from arena.runner.box import Boxes
 from arena.runner.hand_in import CLIENT_LOG_ENDING, folder_of_version
 from arena.runner.kept_state import kept_files_of
 from arena.runner.version_cache import BuiltProgram
+from arena.runs.sandbox import BotEnvironment
 from machine.event_loop import run_until_first
+from machine.subprocesses import limit_niceness
 from protocol import bot_launch
 from protocol.errors import ArenaFault
 
@@ -26,6 +28,10 @@ MAX_LOG_BYTES = 1024 * 1024
 """Maximum bytes of a hosted bot's log. Then a new log begins, and the previous one is kept."""
 FINISHED_REASON = "it has finished its matches"
 """The reason why a bot ended that was asked to finish."""
+CLIENT_NICENESS = 10
+"""The nice value of clients, and of the boxes that they start. When the bots of a lost runner all start at once, the
+arena and the runners must still answer each other in time, or they would be lost too.
+"""
 RECONNECT_TIMEOUT_S = 60
 """Seconds for which a hosted bot tries to reconnect before it ends, and is given a new ticket."""
 
@@ -33,6 +39,11 @@ RECONNECT_TIMEOUT_S = 60
 def client_command(program: Sequence[str], *options: str) -> tuple[str, ...]:
     """Return the command of a client that plays by a program, a new process of it for each match."""
     return (sys.executable, "-P", "-m", "bots.commands.pipe", "--fresh", *options, "--", *program)
+
+
+def bot_environment() -> BotEnvironment:
+    """Return the environment of the bots of a match that a runner plays by itself."""
+    return BotEnvironment(variables=allowed_environment(os.environ), niceness=limit_niceness(CLIENT_NICENESS))
 
 
 async def run_hosted_bot(
@@ -76,7 +87,12 @@ async def _run_client(
         bot_launch.RECONNECT_TIMEOUT_VARIABLE: str(RECONNECT_TIMEOUT_S),
     }
     spec = LaunchSpec(
-        command=command, environment=environment, token=run.ticket, largest_log=MAX_LOG_BYTES, holds_sigterm=True
+        command=command,
+        environment=environment,
+        token=run.ticket,
+        nice=limit_niceness(CLIENT_NICENESS),
+        largest_log=MAX_LOG_BYTES,
+        holds_sigterm=True,
     )
     ended: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
     process = BotProcess(

@@ -51,7 +51,7 @@ FIRST_RECONNECT_DELAY_S, MAX_RECONNECT_DELAY_S = 0.5, 2.0
 """Delays before a runner connects again to an arena that is away: the first, which doubles up to the maximum. Matches
 wait for 60 s after a restart of the arena.
 """
-TIMEOUTS = OperatorTimeouts(ping_interval_s=2.0, pong_timeout_s=6.0)
+TIMEOUTS = OperatorTimeouts(ping_interval_s=2.0, pong_timeout_s=4.0)
 """The time limits of a runner's connection: as soon as the arena gives its bots to others, it knows that it is cut
 off.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -14,17 +13,16 @@ from msgspec.structs import replace
 
 from arena.operator.hosted_matches import HostedSeat, MatchOrder
 from arena.processes.bot_commands import known_bots, reference_command
-from arena.processes.launch_spec import allowed_environment
 from arena.runner.box import Boxes
 from arena.runner.entrants import build_contestant
 from arena.runner.hand_in import move_log, read_log
+from arena.runner.hosted_bot import bot_environment
 from arena.runner.version_cache import VersionCache
 from arena.runs.contestants import Contestant
 from arena.runs.hosted_players import pack_report, plan_of_order
 from arena.runs.job import Aborted, MatchJob
 from arena.runs.match_host import TournamentHost
 from arena.runs.plan import Plan
-from arena.runs.sandbox import BotEnvironment
 from protocol.display import short_repr
 from protocol.errors import UsageFault
 
@@ -54,7 +52,7 @@ async def play_order(
         job = MatchJob(
             key=order.match,
             plan=replace(plan, contestants=tuple(contestants)),
-            environment=BotEnvironment(variables=allowed_environment(os.environ)),
+            environment=bot_environment(),
             logs=folder,
             strict=False,
         )

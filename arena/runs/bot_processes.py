@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from arena.host.host import MatchHost
 from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotCrashed, BotProcess, Crash, ProgramNotFound
@@ -140,10 +142,12 @@ class BotProcesses:
         if contestant.reference:
             command = (sys.executable, *contestant.command[1:])
             most = contestant.max_log_bytes
-            return LaunchSpec(command=command, environment=environment, token=token, largest_log=most)
-        if around.sandbox is not None:
-            return around.sandbox.launch_spec(contestant, number, environment, token)
-        return LaunchSpec(command=contestant.command, environment=environment, token=token)
+            spec = LaunchSpec(command=command, environment=environment, token=token, largest_log=most)
+        elif around.sandbox is not None:
+            spec = around.sandbox.launch_spec(contestant, number, environment, token)
+        else:
+            spec = LaunchSpec(command=contestant.command, environment=environment, token=token)
+        return replace(spec, nice=around.niceness)
 
     async def _start_bot(self, bot: BotProcess) -> None:
         """Start a bot. If its program is missing and the job is not strict, exclude it."""

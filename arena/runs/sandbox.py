@@ -131,12 +131,13 @@ class Sandbox(Struct, frozen=True, kw_only=True):
 
 
 class BotEnvironment(Struct, frozen=True, kw_only=True):
-    """The environment variables that every bot gets, and the sandbox for untrusted programs. The tournament adds more
-    variables.
+    """The environment variables that every bot gets, the sandbox for untrusted programs, and the nice value of bots.
+    The tournament adds more variables.
     """
 
     variables: Mapping[str, str]
     sandbox: Sandbox | None = None
+    niceness: int = 0
 
 
 def check_bubblewrap(user: str = "--sandbox bwrap") -> None:

@@ -182,7 +182,8 @@ class Authenticator:
         """Return a client's identity. Raise a `BotFault` to refuse it, and `StoreError` if the store fails."""
         if hello.bot is None:
             return Identity(None)
-        if hello.token is not None:
+        is_ticket = hello.token is not None and hello.token.startswith(TICKET_PREFIX)
+        if hello.token is not None and not is_ticket:
             self._check_guesses(hello.bot, address)
         known = await self._store.read(find_registered_bot, hello.bot)
         if known is None or (self._is_unused(known) and not self._is_known_token(hello.token, known)):
@@ -201,6 +202,8 @@ class Authenticator:
         if self.tickets.is_valid(hello.token, known.name):
             identity = Identity(known.name, person=known.person, display=known.display)
             return identity._replace(token_hash=known.token_hash)
+        if is_ticket:  # it is too long to be guessed, and the runner may soon have the next one
+            raise AuthFailed(f"{known.name} runs elsewhere now, or its token begins with {TICKET_PREFIX}")
         self._check_guesses(hello.bot, address)  # again, because others may have guessed during the lookup
         if not _is_valid_token(hello.token, known):
             self._guesses.record_failure(address, hello.bot, self._clock())

@@ -83,8 +83,6 @@ class Hosting:
         """The states of the connected runners, by number."""
         self._hosted: dict[int, HostedVersion] = {}
         """The versions that may be run, by id: the active ones, and those that began matches under way."""
-        self._orphans: set[str] = set()
-        """The bots whose runner was lost. Their connections may outlive it, and are no reason not to run them again."""
         self.matches = HostedMatches(self._fleet, self._feed)
         """The matches of tournaments that runners play."""
         self._changed = asyncio.Event()
@@ -260,17 +258,13 @@ class Hosting:
 
     def _is_elsewhere(self, hosted: HostedVersion) -> bool:
         """Return whether a bot is connected, but not by a runner: its author runs it, which comes first."""
-        if not self._clients.is_online(hosted.name):
-            self._orphans.discard(hosted.key)
-            return False
-        return self._fleet.runner_of(hosted.key) is None and hosted.key not in self._orphans
+        return self._clients.is_online(hosted.name) and self._fleet.runner_of(hosted.key) is None
 
     def _feed(self, event: fleet.Event) -> None:
         for effect in self._fleet.receive(event, asyncio.get_running_loop().time()):
             if isinstance(effect, fleet.StopBot):
                 if isinstance(event, fleet.RunnerLeft):
-                    self._orphans.add(effect.bot)
-                    self._clients.hold_matches(effect.bot)
+                    self._clients.on_runner_lost(effect.bot)
                 self._tickets.revoke(effect.bot)
                 self._send(effect.runner, EndBot(bot=effect.bot))
             elif isinstance(effect, fleet.FinishBot):
@@ -287,7 +281,6 @@ class Hosting:
 
     def _start_bot(self, start: fleet.StartBot) -> None:
         hosted = self._hosted[start.version]
-        self._orphans.discard(start.bot)
         ticket = self._tickets.issue(start.bot)
         run = RunBot(
             bot=hosted.name,

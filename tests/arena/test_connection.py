@@ -288,6 +288,15 @@ async def test_a_client_that_does_not_answer_a_ping_is_told_and_cut_off(pong: by
     await check_cut_off(receiver)
 
 
+async def test_a_pong_that_arrived_while_the_server_was_held_up_is_read_before_it_counts_as_missing() -> None:
+    receiver = await Receiver.opened()
+    await advance(10)
+    (ping,) = taken(receiver)
+    asyncio.get_running_loop().call_later(20, receiver.connection.data_received, written(PONG, ping[2:]))
+    await advance(20)
+    assert not receiver.wire.has_ended
+
+
 @pytest.mark.parametrize("piece", [closing(1000), written(CLOSE), written(BINARY, b"move", mask=b"")], ids=len)
 async def test_a_client_that_does_not_end_a_connection_that_is_closed_is_cut_off(piece: bytes) -> None:
     receiver = await Receiver.opened()

@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import signal
+import socket
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +20,8 @@ from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotProcess, Crash, StartKeeper, start_keeper
 from arena.runner import forked_clients
 from commands import ends
+from machine import fork_server
+from machine.fork_requests import kill_by_pidfd
 from machine.forked_processes import ForkServer
 from timeouts import WITHIN
 
@@ -30,7 +34,7 @@ def main():
     if sys.argv[1] == "wait":
         Path(sys.argv[2]).write_text(str(os.getpid()))
         signal.sigwait({signal.SIGTERM})
-    words = ["sh", "-c", "read line; echo $0 $line $MINE; exit 4", "a word"]
+    words = ["sh", "-c", "read line; echo $0 $line $MINE $(nice); exit 4", "a word"]
     program = PipedProgram(words, {**os.environ, "MINE": "hers"}, logged=True)
     program.write_line(b"hello\\n")
     answer = program.read_line(time.monotonic() + 60).decode()
@@ -60,7 +64,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 async def run(start_keeper: StartKeeper, log: Path, environment: dict[str, str], *arguments: str) -> Client:
     command = (*forked_launcher.MODULE_COMMAND, "reporter", *arguments)
-    spec = LaunchSpec(command=command, environment=environment, token="t" * 64, largest_log=2**20, holds_sigterm=True)
+    spec = LaunchSpec(
+        command=command, environment=environment, token="t" * 64, nice=3, largest_log=2**20, holds_sigterm=True
+    )
     ended: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
     process = BotProcess("ann", spec, log, lambda _, crash: ended.set_result(crash), start_keeper=start_keeper)
     await process.start()
@@ -112,7 +118,7 @@ async def test_a_forked_client_finds_what_one_started_by_a_command_finds(
         said["environ"].pop("LC_CTYPE", None)
     assert len(found[0].pop("open")) == len(found[1].pop("open")) + 1  # the socket to the server
     assert found[0] == found[1]
-    assert found[0]["program"] == ["a word hello hers", 4]
+    assert found[0]["program"] == [f"a word hello hers {os.nice(0) + 3}", 4]
     assert (found[0]["token"], found[0]["environ"]["MINE"]) == ("t" * 64 + "\n", "yes")
 
 
@@ -137,3 +143,22 @@ async def test_a_forked_client_hears_sigterm_and_dies_with_its_server_which_is_s
         assert await asyncio.to_thread(ends, process)
         assert await again.end() == 3
         assert again.report()["forked"][0]
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_process_whose_owner_has_gone_before_it_said_what_to_run_ends_without_a_traceback(is_reset: bool) -> None:
+    owner, line = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with line:
+        if is_reset:
+            line.send(b"unread")
+        owner.close()
+        with pytest.raises(SystemExit):
+            fork_server._receive_request(line)
+
+
+def test_a_process_that_has_ended_can_be_killed_before_its_end_was_reported() -> None:
+    process = subprocess.Popen(["true"])
+    pidfd = os.pidfd_open(process.pid)
+    process.wait()
+    kill_by_pidfd(pidfd)
+    os.close(pidfd)

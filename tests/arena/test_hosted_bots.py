@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from arena.hosting.kept_files import pack_kept_files, read_kept_files
-from arena.runner.box import Boxes, KeptFiles
+from arena.runner.box import NICENESS, Boxes, KeptFiles
 from arena.runner.check import _judge, _last_lines
 from arena.runner.unboxed import Unboxed
 from arena.runs.job import MatchReport
@@ -23,6 +23,7 @@ from arena.store.incident import Incident
 from bots.client.tokens import default_path, find_or_make_token
 from boxes import box_users, boxed
 from commands import run
+from machine.subprocesses import limit_niceness
 from processes import serving
 from protocol.match_logs import STATE_MARK, ProgramFault
 from web_client import answer
@@ -232,6 +233,13 @@ def test_a_program_finds_the_files_that_it_keeps_and_leaves_them_behind_its_outp
         found = {"count": b"2\n"} if code == 0 else {}
         assert read_kept_files(left, ["count", "link", "other", "never"]) == found
     assert sorted(os.listdir(tmp_path)) == ["program", "state.tar"]
+
+
+@boxed
+def test_a_program_in_a_box_has_a_lower_priority_than_what_starts_the_box(tmp_path: Path) -> None:
+    words = Boxes(memory_mib=512, users=box_users()).program_command(tmp_path, ("nice",), 0)
+    done = subprocess.run(["nice", "-n", "3", *words], capture_output=True, text=True)
+    assert int(done.stdout) == os.nice(0) + 3 + limit_niceness(NICENESS), done.stderr
 
 
 @boxed

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,15 +16,20 @@ from msgspec.structs import replace
 
 from arena.operator.hosted_matches import MAX_REPORT_BYTES, HostedSeat, MatchOrder, PlayMatch, ReportMatch, StopPlaying
 from arena.operator.hosting import Joined
+from arena.processes.launch_spec import allowed_environment
 from arena.ratings.tournament_pairing import Pairing
-from arena.runner import runner, tournament_match
+from arena.runner import hosted_bot, runner, tournament_match
 from arena.runner.box import Boxes
 from arena.runner.runner import RunnerSession
 from arena.runner.version_cache import DiskFull, VersionCache
 from arena.runs.contestants import Contestant
 from arena.runs.hosted_players import unpack_report
 from arena.runs.job import MatchJob, MatchReport
+from arena.runs.match_host import TournamentHost
+from arena.runs.sandbox import BotEnvironment
 from hosted_orders import ORDER, played_at_once
+from machine.subprocesses import limit_niceness
+from plans import plan
 from protocol.bot_launch import BotSpec
 from protocol.errors import ArenaFault, UsageFault
 from timeouts import WITHIN
@@ -112,6 +119,7 @@ class Host:
     async def play(self, pairing: Pairing) -> MatchReport:
         commands = [contestant.command for contestant in self.job.plan.contestants]
         assert [command[-1] for command in commands] == ["echo", "random"]
+        assert self.job.environment.niceness == limit_niceness(hosted_bot.CLIENT_NICENESS)
         closed = replace(unpack_report(played_at_once(ORDER), ORDER.match).closed, failures={})
         return MatchReport(closed, failures={0: "it crashed"})
 
@@ -145,3 +153,23 @@ async def test_a_match_that_is_stopped_is_not_reported(tmp_path: Path, playing: 
         await asyncio.wait((task,))
         assert task.cancelled()
         assert (arena.told.empty(), session._free_places.qsize(), session._matches) == (True, 3, {})
+
+
+async def test_bots_have_the_priority_that_the_job_of_their_match_says(tmp_path: Path) -> None:
+    report_priority = (sys.executable, "-c", "import os; print(os.nice(0))")
+    contestants = (Contestant("mine", report_priority), Contestant("yours", report_priority, reference=True))
+    job = MatchJob(
+        key="k",
+        plan=replace(plan(rounds=1), contestants=contestants),
+        environment=BotEnvironment(variables=allowed_environment(os.environ), niceness=3),
+        logs=tmp_path,
+        strict=False,
+    )
+    host = TournamentHost(job, tmp_path)
+    try:
+        await host.open()
+        await host.play(job.plan.schedule([])[0])
+    finally:
+        await host.close()
+    written = await asyncio.to_thread(lambda: [(tmp_path / f"{name}.log").read_text() for name in ("mine", "yours")])
+    assert written == [f"{os.nice(0) + 3}\n"] * 2

@@ -46,6 +46,7 @@ from arena.runner.check import CheckOutcome
 from arena.runner.hand_in import folder_of_version
 from arena.runner.runner import MIN_PART_BYTES, PART_TIME_S, RunnerSession, next_part_bytes
 from arena.runner.version_cache import MIN_FREE_BYTES, BuiltProgram, DiskFull, VersionCache
+from machine.subprocesses import limit_niceness
 from machine.timeouts import scale_timeouts
 from protocol.errors import UsageFault
 from timeouts import WITHIN, found_in
@@ -149,6 +150,22 @@ async def test_the_client_of_a_bot_that_is_told_to_finish_gets_sigterm_and_time(
     assert await asyncio.to_thread((tmp_path / "ann.log").read_text) == "it plays on\n"
 
 
+async def test_the_client_of_a_bot_has_a_lower_priority_than_the_runner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = (sys.executable, "-c", "import os; print(os.nice(0)); raise SystemExit(1)")
+    monkeypatch.setattr(hosted_bot, "client_command", lambda *_: client)
+    program = BuiltProgram(folder=tmp_path, manifest=PROGRAM.manifest)
+    running = hosted_bot.run_hosted_bot(
+        ANN, program, Mock(), 0, "ws://127.0.0.1:9", tmp_path, start_keeper, asyncio.Event()
+    )
+    await asyncio.wait_for(running, WITHIN)
+    assert (
+        await asyncio.to_thread((tmp_path / "ann.log").read_text)
+        == f"{os.nice(0) + limit_niceness(hosted_bot.CLIENT_NICENESS)}\n"
+    )
+
+
 async def test_a_runner_that_leaves_stops_when_its_bots_have_finished(tmp_path: Path, running: Running) -> None:
     async with joined(tmp_path) as (arena, session):
         leave = asyncio.Event()
@@ -232,7 +249,7 @@ async def test_the_first_signal_has_a_runner_leave_and_the_second_ends_it_at_onc
 async def test_the_connection_of_a_runner_is_watched_so_closely_that_its_bots_play_elsewhere_within_15_s() -> None:
     (join,) = [handler for handler in handlers(Mock(), Mock()) if handler.request is JoinFleet]
     assert join.keepalive is not None
-    assert join.keepalive.ping_interval_s + join.keepalive.pong_timeout_s <= 8.0
+    assert join.keepalive.ping_interval_s + join.keepalive.pong_timeout_s <= 6.0
     connection = Mock()
     channel = Channel({"join_fleet": join._replace(perform=AsyncMock())}, Mock())
     channel.start_operation(connection, {}, '{"id": 1, "do": "join_fleet", "slots": 2}')

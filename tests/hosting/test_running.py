@@ -92,12 +92,15 @@ async def test_a_bot_moves_to_another_runner_with_a_new_ticket_and_the_old_one_o
             await first.report(await first.next(CheckVersion), passed=True, report="")
             old = await first.next(RunBot)
             async with joined(arena, slots=1) as second:
-                async with player(arena.url, "mine", token=old.ticket):
+                async with player(arena.url, "mine", token=old.ticket) as mine:
                     await first._connection.aclose()
+                    with pytest.raises(ConnectionClosedError, match="the runner of the bot was lost"):
+                        await mine.expect("start")
                     new = await second.next(RunBot)
-                with pytest.raises(ConnectionClosedError, match="auth_failed"):
-                    async with player(arena.url, "mine", token=old.ticket):
-                        pass
+                for _ in range(9):  # more often than wrong tokens may come
+                    with pytest.raises(ConnectionClosedError, match="auth_failed"):
+                        async with player(arena.url, "mine", token=old.ticket):
+                            pass
                 async with player(arena.url, "mine", token=new.ticket):
                     pass
                 await second.ask(ReportBotEnded(runner=second.number, bot="mine", why="it crashed"))
@@ -181,17 +184,6 @@ async def test_a_runner_that_could_not_make_a_check_does_not_fail_the_version(tm
         assert await arena.says("runner 1 can't check version 1: the disk is full")
 
 
-def test_a_bot_whose_runner_was_lost_is_its_authors_once_it_was_offline_in_between() -> None:
-    bot = Mock(key="mine")
-    clients = Mock()
-    hosting = Hosting(Mock(), Mock(), clients)
-    hosting._orphans.add("mine")
-    found = []
-    for clients.is_online.return_value in (True, False, True):
-        found.append(hosting._is_elsewhere(bot))
-    assert found == [False, False, True]
-
-
 async def test_the_matches_of_a_bot_whose_runner_is_lost_wait_for_it() -> None:
     clients, tickets = Mock(), Mock()
     tickets.issue.return_value = "ticket"
@@ -201,9 +193,9 @@ async def test_the_matches_of_a_bot_whose_runner_is_lost_wait_for_it() -> None:
     hosting._hosted[1] = version
     for event in (fleet.RunnerJoined(1, 1), fleet.Snapshot((fleet.HostedBot("mine", 1),))):
         hosting._feed(event)
-    clients.hold_matches.assert_not_called()
+    clients.on_runner_lost.assert_not_called()
     hosting._feed(fleet.RunnerLeft(1))
-    clients.hold_matches.assert_called_once_with("mine")
+    clients.on_runner_lost.assert_called_once_with("mine")
 
 
 def test_matches_wait_longer_after_a_restart_where_runners_must_start_bots_again() -> None:
