@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from arena.hosting.fleet import (
     MAX_LOST_RUNNERS,
     MAX_RESTART_DELAY_S,
+    MIN_SLOT_DIFFERENCE,
     MIN_TURN_S,
     RUNNER_REST_S,
     BotEnded,
@@ -274,6 +275,22 @@ class FleetMachine(RuleBasedStateMachine):
             self.time_passes(SNAPSHOT_INTERVAL_S)
         assert seen >= self.active.keys() - self.paused
         assert count
+        self.bots_are_spread_evenly()
+
+    def bots_are_spread_evenly(self) -> None:
+        """Once nothing else is to be done, no runner has two free slots more than another one, and no bot moves."""
+        for match in list(self.matches):
+            del self.matches[match]
+            self.feed(MatchWithdrawn(match))
+        until = self.now + PATIENCE_S
+        while self.now < until:
+            for bot in list(self.finishing):
+                self.end(bot)
+            self.time_passes(SNAPSHOT_INTERVAL_S)
+        assert not self.finishing
+        free = {runner: slots - len(self.running_on(runner)) for runner, slots in self.slots.items()}
+        for runner, _ in self.runs.values():
+            assert max(free.values()) - free[runner] < MIN_SLOT_DIFFERENCE
 
     def end_match(self, match: str, *, runner_failed: bool = False) -> None:
         runner = self.played[match]

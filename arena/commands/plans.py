@@ -29,6 +29,7 @@ from arena.store.planned import (
     read_deadline,
     read_start,
 )
+from arena.store.server_url import is_server_url
 from arena.store.store import Reader, Store
 from machine.terminal import say
 from protocol.errors import UsageFault
@@ -68,11 +69,14 @@ def add(options: PlanOptions, where: str, data: Path) -> None:
         store.write(log_action, COMMAND_LINE_ORIGIN, "add_plan", [draft.title])
     again = ", and each night again" if draft.nightly else ""
     say(f"plan {number}: {draft.title} begins at {starts}{again}; entries close at {closes}")
-    _say_who_plays(data)
+    _say_who_plays(where, data)
 
 
-def _say_who_plays(data: Path) -> None:
+def _say_who_plays(where: str, data: Path) -> None:
     """Say how a server hosts bots, if none runs on a data folder, or it hosts none."""
+    if is_server_url(where):
+        say("nothing plays it yet: nodes that share a database server host no bots")
+        return
     try:
         status = ask_server(data, StatusRequest(most=0), ServerStatus)
     except NoServer:

@@ -11,6 +11,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -27,17 +28,12 @@ from machine.event_loop import BackgroundTasks, background_task
 from machine.log_output import configure_logging
 from machine.service_manager import ServiceManager
 from machine.subprocesses import describe_exit, die_with_parent
+from machine.timeouts import scale_timeouts
 from protocol.display import format_count
 from protocol.errors import ArenaFault, os_errors_as
 
 RESTART_DELAY_S = 0.5
 """Seconds before a node that crashed is started again for the first time."""
-WATCHDOG_TIMEOUT_S = 20.0
-"""Seconds without a watchdog message after which a node is killed. They are over twice the time for which the database
-keeps a silent node's name reserved (`NODE_LEASE_S`).
-"""
-RESTART_TIMEOUT_S = 60.0
-"""Time limit in seconds for a node's planned restart."""
 MAX_NOTICE_BYTES = 4096
 """Maximum size in bytes of a message from a node to the supervisor."""
 FATAL_EXIT_CODES = (1, 2)
@@ -73,7 +69,8 @@ class NodeSupervisor:
         token = settings.operator_token_file or str(_token_file(data))
         page = settings.web_port or _free_port(settings.web_host or settings.host)
         words = node_arguments(settings, port, page, token)
-        self._nodes = [NodeProcess(name, told, notices) for name, told in words.items()]
+        command, timeouts = (sys.executable, "-P", "-m", "arena", *sys.argv[1:]), scale_timeouts(SupervisorTimeouts())
+        self._nodes = [NodeProcess(name, (*command, *told), notices, timeouts) for name, told in words.items()]
         self._where = f"{settings.host}:{port}"
         self._manager = ServiceManager(os.environ)
 
@@ -121,20 +118,30 @@ class NodeSupervisor:
         log.info("all nodes have restarted")
 
 
-class NodeProcess:
-    """The process of a node, started with the options of `arena serve --nodes`, then the further options `words`.
+@dataclass(frozen=True)
+class SupervisorTimeouts:
+    """The time limits of nodes. `ARENA_TIMEOUT_FACTOR` multiplies them."""
 
-    It reports its state to a socket in the folder `notices`.
+    watchdog_timeout_s: float = 20.0
+    """Seconds without a watchdog message after which a node is killed. They are over twice the time for which the
+    database keeps a silent node's name reserved (`NODE_LEASE_S`).
     """
+    restart_timeout_s: float = 60.0
+    """Seconds within which a node that restarts as planned must be ready."""
 
-    def __init__(self, name: str, words: Sequence[str], notices: Path) -> None:
+
+class NodeProcess:
+    """The process of a node, started by a command. It reports its state to a socket in the folder `notices`."""
+
+    def __init__(self, name: str, command: Sequence[str], notices: Path, timeouts: SupervisorTimeouts) -> None:
         self.is_ready = asyncio.Event()
         """An event that is set while the node serves clients."""
         self.name = name
         self._leaving = asyncio.Event()
         """An event that is set when the node announces its restart."""
-        self._command = (sys.executable, "-P", "-m", "arena", *sys.argv[1:], *words)
+        self._command = command
         self._notices = notices / name
+        self._timeouts = timeouts
         self._process: asyncio.subprocess.Process | None = None
         self._start_failure = 0
         """The exit code of the node if it failed to start, else 0."""
@@ -153,11 +160,11 @@ class NodeProcess:
                 self._process.send_signal(number)
 
     async def restart(self) -> bool:
-        """Make the node restart in place. Return whether it was ready within `RESTART_TIMEOUT_S` seconds."""
+        """Make the node restart in place. Return whether it was ready within `restart_timeout_s`."""
         self._leaving.clear()
         self.send(signal.SIGUSR2)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(RESTART_TIMEOUT_S):
+            async with asyncio.timeout(self._timeouts.restart_timeout_s):
                 await self._leaving.wait()
                 await self.is_ready.wait()
                 return True
@@ -165,7 +172,8 @@ class NodeProcess:
 
     async def _run(self, stop: asyncio.Event) -> str | None:
         """Run the process until it ends, and return in words how it crashed; None if it did not, or failed to start."""
-        words = {"NOTIFY_SOCKET": str(self._notices), "WATCHDOG_USEC": str(int(WATCHDOG_TIMEOUT_S * 1e6))}
+        watchdog_us = int(self._timeouts.watchdog_timeout_s * 1e6)
+        words = {"NOTIFY_SOCKET": str(self._notices), "WATCHDOG_USEC": str(watchdog_us)}
         with contextlib.closing(_listening(self._notices)) as notices:
             self._process = process = await asyncio.create_subprocess_exec(
                 *self._command, env={**os.environ, **words}, process_group=0, preexec_fn=_begin_as_node
@@ -190,13 +198,14 @@ class NodeProcess:
         self.send(signal.SIGTERM)
 
     async def _follow_notices(self, notices: socket.socket) -> None:
-        """Read the node's messages. Kill the node if it is ready and sends nothing for `WATCHDOG_TIMEOUT_S` seconds."""
+        """Read the node's messages. Kill the node if it is ready and sends nothing for `watchdog_timeout_s`."""
+        limit_s = self._timeouts.watchdog_timeout_s
         while True:
             try:
-                async with asyncio.timeout(WATCHDOG_TIMEOUT_S if self.is_ready.is_set() else None):
+                async with asyncio.timeout(limit_s if self.is_ready.is_set() else None):
                     told = await asyncio.get_running_loop().sock_recv(notices, MAX_NOTICE_BYTES)
             except TimeoutError:
-                log.warning("node %s has not answered for %g s: it is killed", self.name, WATCHDOG_TIMEOUT_S)
+                log.warning("node %s has not answered for %g s: it is killed", self.name, limit_s)
                 self.send(signal.SIGKILL)
                 return
             lines = told.split(b"\n")

@@ -1,7 +1,8 @@
 """Assigns hosted bots and checks of versions to runners: events in, effects out.
 
 A runner has slots, and each bot that it runs takes one. If there are more bots than slots, they take turns. A bot that
-has to give its slot up, or whose version was replaced, finishes its matches under way first. A runner makes one check
+has to give its slot up, or whose version was replaced, finishes its matches under way first. So does one that moves to
+a runner with more free slots, for example to one that has joined after another was lost. A runner makes one check
 beside its bots, so that new versions are checked even when all slots are taken, and further checks in its free slots.
 
 A match of a tournament is played by one runner as a whole, and takes a slot for each seat. While bots wait for a slot,
@@ -38,6 +39,8 @@ MIN_TURN_S = 60.0
 """Seconds for which a bot has its slot before it must give it up to a bot that waits. A match of most games fits."""
 RUNNER_REST_S = 60.0
 """Seconds for which a runner that failed, as its disk is full, is given nothing new."""
+MIN_SLOT_DIFFERENCE = 2
+"""Number of free slots that a runner must have more than another one, before a bot moves to it."""
 MATCH_SLOTS_RATIO = 0.5
 """The fraction of all slots that matches of tournaments have while bots wait for a slot."""
 MAX_LOST_RUNNERS = 2
@@ -303,7 +306,8 @@ class Fleet:
         self._update_checks(snapshot.unchecked, now)
         for bot in self._delays.keys() - self._wanted.keys():
             del self._delays[bot]
-        return list(self._finish([bot for bot, run in self._runs.items() if self._is_outdated(bot, run)]))
+        outdated = [bot for bot, run in self._runs.items() if self._is_outdated(bot, run)]
+        return [*self._finish(outdated), *self._balance(now)]
 
     def _update_checks(self, unchecked: tuple[UncheckedVersion, ...], now: float) -> None:
         checking = [check for runner in self._runners.values() for check in runner.checks.values()]
@@ -511,6 +515,23 @@ class Fleet:
                 yield from self._finish([other])
             elif not self._is_playing(bot):
                 break  # nor is there a slot for those behind it
+
+    def _balance(self, now: float) -> Iterator[FinishBot]:
+        """Let a bot finish on the runner of bots with the fewest free slots if another runner has at least
+        `MIN_SLOT_DIFFERENCE` more: it starts there. Do so for one bot at a time, and only while nothing else is to be
+        started, checked or played.
+        """
+        if self._waiting or self._unchecked or self._matches.slots or self._matches.first_waiting is not None:
+            return
+        if any(one.checks for one in self._runners.values()) or any(run.is_finishing for run in self._runs.values()):
+            return
+        free = {number: self._free_slots(number) for number, one in self._runners.items() if one.takes_more(now)}
+        fullest = min((number for number in free if self._runners[number].bots), key=free.__getitem__, default=None)
+        if fullest is None or max(free.values()) - free[fullest] < MIN_SLOT_DIFFERENCE:
+            return
+        over = [bot for bot in self._runners[fullest].bots if now - self._runs[bot].started >= MIN_TURN_S]
+        if over:
+            yield from self._finish([min(over, key=lambda bot: (self._is_playing(bot), self._runs[bot].started, bot))])
 
     def _is_playing(self, bot: str) -> bool:
         return bot in self._wanted and self._wanted[bot].began is not None

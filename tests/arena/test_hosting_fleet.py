@@ -128,6 +128,15 @@ def test_bots_with_a_match_under_way_come_first_and_those_without_make_room_for_
     assert fleet.runner_of("ann") == 1
 
 
+def test_bots_move_one_by_one_to_a_runner_with_more_free_slots_those_without_a_match_first() -> None:
+    fleet, bots = Fleet(), Snapshot((OLD, BOB, EVE))
+    fed(fleet, RunnerJoined(1, 4), bots, RunnerJoined(2, 4))
+    assert fed(fleet, bots, now=MIN_TURN_S - 1) == [], "they have not had their turn"
+    assert fed(fleet, bots, bots, now=MIN_TURN_S) == [FinishBot(1, "bob")], "one at a time"
+    assert fed(fleet, BotEnded(1, "bob"), now=MIN_TURN_S) == [StopBot(1, "bob"), StartBot(2, "bob", 2)]
+    assert fed(fleet, bots, now=9 * MIN_TURN_S) == [], "two here and one there is as even as it can be"
+
+
 def test_bots_of_a_runner_that_leaves_finish_there_and_run_elsewhere() -> None:
     fleet = Fleet()
     fed(fleet, RunnerJoined(1, 2), Snapshot((ANN, BOB), versions(7)), RunnerJoined(2, 1))

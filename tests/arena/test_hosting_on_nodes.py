@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from arena.commands import serve_nodes
+from arena.commands import plans, serve_nodes
 from arena.commands.serve_runners import check_hosting
 from arena.commands.settings import ServerSettings
 from protocol.errors import UsageFault
@@ -24,3 +26,10 @@ def test_nodes_of_one_machine_refuse_it_once_and_not_each(monkeypatch: pytest.Mo
         monkeypatch.setattr(serve_nodes, name, lambda *_: ())
     with pytest.raises(UsageFault, match=r"^hosting: nodes that share a database server can't host bots yet"):
         serve_nodes.run_nodes(ServerSettings(db=SHARED, nodes=2, hosting=True))
+
+
+def test_it_is_said_that_nothing_plays_what_is_planned_for_nodes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plans._say_who_plays(SHARED, tmp_path)
+    assert capsys.readouterr().out == "nothing plays it yet: nodes that share a database server host no bots\n"
