@@ -58,10 +58,16 @@ def node(url: str, name: str, stack: ExitStack) -> NodeStore:
 
 
 def live_node(url: str, name: str, stack: ExitStack) -> NodeStore:
-    """A node that was seen just now, at an address with its name."""
+    """A node at an address with its name, which stays alive however long the test takes."""
     opened = node(url, name, stack)
     opened.write(record_heartbeat, opened.node, f"ws://{name}")
+    keep_alive(url)
     return opened
+
+
+def keep_alive(url: str) -> None:
+    """Let the nodes that are alive stay so until they stop or send another heartbeat."""
+    alter(url, "UPDATE nodes SET seen = '2999-01-01T00:00:00.000Z' WHERE seen IS NOT NULL")
 
 
 def end_sessions(url: str) -> None:
@@ -169,6 +175,7 @@ def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitS
         ("a", "ws://a", True, 1),
         ("b", "ws://b", True, 0),
     ]
+    keep_alive(url)
     assert (b.read(url_of_match, "m1"), b.read(url_of_match, "m2")) == ("ws://a", None)
     assert b.read(node_urls) == ["ws://a", "ws://b"]
     assert b.read(urls_of_bot, b.node, "bob") == ["ws://a"]
@@ -208,6 +215,7 @@ def test_a_node_that_is_given_up_is_listed_no_more_until_it_comes_again(url: str
     with closing(NodeStore.open_as(open_database_url(url), "a")) as a:
         for one in (a, b):
             one.write(record_heartbeat, one.node, "ws://arena")
+        keep_alive(url)
         begin(a, [under_way(a, "m1")])
         a.write(forget_node, "a", COMMAND_LINE_ORIGIN)
         assert [one.name for one in b.read(list_nodes)] == ["a", "b"], "its match is under way still"
@@ -217,6 +225,7 @@ def test_a_node_that_is_given_up_is_listed_no_more_until_it_comes_again(url: str
         drain_by_command(url, "a", undo=False, wait=False)
     a = node(url, "a", stack)
     a.write(record_heartbeat, a.node, "ws://arena")
+    keep_alive(url)
     assert [(one.name, one.state) for one in b.read(list_nodes)] == [("a", "alive"), ("b", "alive")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import socket
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ def test_it_is_told_and_what_was_in_the_environment_goes_to_no_child(systemd: tu
 async def test_it_is_given_a_sign_of_life_twice_in_the_time_it_waits(systemd: tuple[socket.socket, str]) -> None:
     hears, address = systemd
     manager = ServiceManager({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "20000"})
-    states = iter(["one bot", "two bots"])
+    states = itertools.chain(["one bot"], itertools.repeat("two bots"))
     began = asyncio.get_running_loop().time()
     async with background_task(manager.send_status(lambda: next(states))):
         said = [await asyncio.to_thread(hears.recv, 1000) for _ in range(2)]
