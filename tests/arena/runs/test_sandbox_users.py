@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,14 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs progra
 @pytest.fixture
 def locks(tmp_path: Path) -> Path:
     return tmp_path / "locks"
+
+
+@pytest.fixture(autouse=True)
+def users(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, ...]]:
+    """The users that can be reserved in a test. Nobody else on this machine has them meanwhile."""
+    with reserved_users(20) as found:
+        monkeypatch.setattr(sandbox_users, "USER_IDS", found)
+        yield found
 
 
 def test_two_tournaments_at_the_same_time_have_no_user_in_common(locks: Path) -> None:
@@ -38,10 +47,7 @@ def test_a_user_with_a_process_is_not_drawn(locks: Path) -> None:
         assert other != user
 
 
-def test_more_users_than_there_are_are_refused(locks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with reserved_users(20, locks) as users:
-        pass
-    monkeypatch.setattr(sandbox_users, "USER_IDS", users)
+def test_more_users_than_there_are_are_refused(locks: Path) -> None:
     says = "18 bots in sandboxes want a user each: 17 are free on this machine"
     with reserved_users(3, locks), pytest.raises(ArenaFault, match=says), reserved_users(18, locks):
         pass
