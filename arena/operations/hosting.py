@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 RUNNER_KEEPALIVE = Keepalive(ping_interval_s=2.0, pong_timeout_s=4.0)
-"""The keepalive of a runner's connection. A silent one is noticed within 6 s, so that its bots play elsewhere within
-15 s.
+"""The keepalive of a runner's connection. A silent one is noticed within 6 s, so that most of its bots play elsewhere
+within 15 s.
 """
 
 
