@@ -59,7 +59,7 @@ NO_HOSTING_MESSAGE = (
     "the arena hosts no bots: start it with arena serve --hosting; nodes that share a database server can't host any"
 )
 """The message about an arena that takes no runners."""
-MIN_PART_BYTES = 32 * 1024
+MIN_PART_BYTES = 16 * 1024
 """Bytes of the first part of a submission, and of each part on a slow link: 10 KB/s are enough for signs of life."""
 TIDY_INTERVAL_S = 3600.0
 """Seconds between two looks for programs and logs that were not used for days."""

@@ -44,7 +44,7 @@ from arena.runner import check, hosted_bot, runner, version_cache
 from arena.runner.box import Boxes
 from arena.runner.check import CheckOutcome
 from arena.runner.hand_in import folder_of_version
-from arena.runner.runner import MIN_PART_BYTES, PART_TIME_S, RunnerSession, next_part_bytes
+from arena.runner.runner import MIN_PART_BYTES, PART_TIME_S, TIMEOUTS, RunnerSession, next_part_bytes
 from arena.runner.version_cache import MIN_FREE_BYTES, BuiltProgram, DiskFull, VersionCache
 from machine.subprocesses import limit_niceness
 from machine.timeouts import scale_timeouts
@@ -351,10 +351,11 @@ def test_parts_of_a_submission_are_small_on_a_slow_link_and_grow_on_a_fast_one()
     sizes = [MIN_PART_BYTES]
     for _ in range(6):
         sizes.append(next_part_bytes(sizes[-1], 0.01))
-    assert sizes == [MIN_PART_BYTES * 2**n for n in range(5)] + [MAX_PART_BYTES] * 2
+    assert sizes == [MIN_PART_BYTES * 2**n for n in range(6)] + [MAX_PART_BYTES]
     assert next_part_bytes(MAX_PART_BYTES, PART_TIME_S) == MAX_PART_BYTES
     assert next_part_bytes(MAX_PART_BYTES, 2 * PART_TIME_S) == MAX_PART_BYTES // 2
     assert next_part_bytes(MIN_PART_BYTES, 9.0) == MIN_PART_BYTES
+    assert TIMEOUTS.pong_timeout_s / 2 > MIN_PART_BYTES / 10_000, "a pong behind a part comes in time at 10 KB/s"
 
 
 async def test_one_submission_is_fetched_at_a_time_so_that_a_slow_link_is_never_full(tmp_path: Path) -> None:
