@@ -24,10 +24,6 @@ line_to_server: socket.socket | None = None
 """The socket of a forked process to its server, which forks others for it; None in all other processes."""
 
 
-def _own_niceness() -> int:
-    return os.nice(0)
-
-
 class ForkRequest(msgspec.Struct, frozen=True):
     """A function `MODULE:NAME` that a new process calls, and the environment of that process. Its `sys.argv` has the
     function's name, the descriptors that it was given, and the arguments.
@@ -36,10 +32,8 @@ class ForkRequest(msgspec.Struct, frozen=True):
     function: str
     environment: dict[str, str]
     arguments: tuple[str, ...] = ()
-    niceness: int = msgspec.field(default_factory=_own_niceness)
-    """The nice value of the new process, unless that of the server is greater: by default that of the process which
-    makes this request.
-    """
+    niceness: int = msgspec.field(default_factory=lambda: os.nice(0))
+    """The nice value of the new process, which is that of the server at least. By default it is the requester's."""
 
 
 def send_fork_request(server: socket.socket, request: ForkRequest, files: Sequence[int]) -> socket.socket:

@@ -2,8 +2,8 @@
 
 GOING_AWAY = 1001
 """The server stops."""
-PEER_SILENCE = 1011
-"""The client left a ping unanswered, or it is a hosted bot whose runner was lost."""
+PEER_LOSS = 1011
+"""The client counts as lost: it left a ping unanswered, or the arena has lost the runner of the hosted bot."""
 RESTARTING = 1012
 """The server restarts."""
 TOO_MANY_BAD_MESSAGES = 4000

@@ -69,7 +69,8 @@ class NodeSupervisor:
         token = settings.operator_token_file or str(_token_file(data))
         page = settings.web_port or _free_port(settings.web_host or settings.host)
         words = node_arguments(settings, port, page, token)
-        command, timeouts = (sys.executable, "-P", "-m", "arena", *sys.argv[1:]), scale_timeouts(SupervisorTimeouts())
+        command = (sys.executable, "-P", "-m", "arena", *sys.argv[1:])
+        timeouts = scale_timeouts(SupervisorTimeouts())
         self._nodes = [NodeProcess(name, (*command, *told), notices, timeouts) for name, told in words.items()]
         self._where = f"{settings.host}:{port}"
         self._manager = ServiceManager(os.environ)

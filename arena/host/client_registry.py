@@ -11,7 +11,7 @@ from arena.host.handler import HostHandler
 from arena.host.quotas import Quotas
 from arena.host.runner import MatchRunner
 from arena.host.session import ClientSession
-from protocol.close_codes import NOT_AUTHENTICATED, PEER_SILENCE, SUPERSEDED
+from protocol.close_codes import NOT_AUTHENTICATED, PEER_LOSS, SUPERSEDED
 from protocol.error_codes import AUTH_FAILED
 from protocol.messages import Error, ListedBot, Listing
 from protocol.names import fold_name
@@ -184,7 +184,7 @@ class ClientRegistry:
             runner.receive(RunnerLost(seat))
         if session := self.session_of(bot):
             self.remove_session(session)
-            session.close(PEER_SILENCE, "the runner of the bot was lost")
+            session.close(PEER_LOSS, "the runner of the bot was lost")
 
     def matches_with(self, bot: str) -> list[MatchRunner]:
         """Return the running matches that have a bot among their players, even if it has left its seat."""

@@ -40,7 +40,7 @@ MIN_TURN_S = 60.0
 RUNNER_REST_S = 60.0
 """Seconds for which a runner that failed, as its disk is full, is given nothing new."""
 MIN_SLOT_DIFFERENCE = 2
-"""Number of free slots that a runner must have more than another one, before a bot moves to it."""
+"""The least difference in free slots between two runners at which a bot moves from one to the other."""
 MATCH_SLOTS_RATIO = 0.5
 """The fraction of all slots that matches of tournaments have while bots wait for a slot."""
 MAX_LOST_RUNNERS = 2
@@ -517,8 +517,8 @@ class Fleet:
                 break  # nor is there a slot for those behind it
 
     def _balance(self, now: float) -> Iterator[FinishBot]:
-        """Let a bot finish on the runner of bots with the fewest free slots if another runner has at least
-        `MIN_SLOT_DIFFERENCE` more: it starts there. Do so for one bot at a time, and only while nothing else is to be
+        """Let a bot of the runner with the fewest free slots finish, so that it starts on the one with the most, which
+        must have at least `MIN_SLOT_DIFFERENCE` more. One bot moves at a time, and only while nothing else is to be
         started, checked or played.
         """
         if self._waiting or self._unchecked or self._matches.slots or self._matches.first_waiting is not None:

@@ -29,7 +29,7 @@ from arena.network.tcp_info import min_round_trip_s, seconds_unread
 from arena.network.timeouts import NetworkTimeouts
 from arena.network.tls import TLS_PREFIX, TlsMismatchLog
 from machine.event_loop import call_after_reading
-from protocol.close_codes import PEER_SILENCE, READS_TOO_SLOWLY
+from protocol.close_codes import PEER_LOSS, READS_TOO_SLOWLY
 from protocol.codec import Frame
 
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
@@ -521,7 +521,7 @@ class Connection(asyncio.Protocol):
     def _check_pong(self, pong: bytes) -> None:
         """Close the connection if it still waits for this pong."""
         if self.protocol.is_open and self._awaited_pong == pong:
-            self.protocol.fail(PEER_SILENCE, "keepalive ping timeout")
+            self.protocol.fail(PEER_LOSS, "keepalive ping timeout")
             self._write_replies()
 
     def _limit_write_buffer(self, size: int) -> None:

@@ -202,7 +202,7 @@ class Authenticator:
         if self.tickets.is_valid(hello.token, known.name):
             identity = Identity(known.name, person=known.person, display=known.display)
             return identity._replace(token_hash=known.token_hash)
-        if is_ticket:  # it is too long to be guessed, and the runner may soon have the next one
+        if is_ticket:  # no guess, but the ticket of a runner that was lost
             raise AuthFailed(f"{known.name} runs elsewhere now, or its token begins with {TICKET_PREFIX}")
         self._check_guesses(hello.bot, address)  # again, because others may have guessed during the lookup
         if not _is_valid_token(hello.token, known):

@@ -156,9 +156,11 @@ def test_a_process_whose_owner_has_gone_before_it_said_what_to_run_ends_without_
             fork_server._receive_request(line)
 
 
-def test_a_process_that_has_ended_can_be_killed_before_its_end_was_reported() -> None:
-    process = subprocess.Popen(["true"])
-    pidfd = os.pidfd_open(process.pid)
-    process.wait()
-    kill_by_pidfd(pidfd)
-    os.close(pidfd)
+def test_a_process_that_was_killed_can_be_killed_again() -> None:
+    process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    with process:
+        pidfd = os.pidfd_open(process.pid)
+        kill_by_pidfd(pidfd)
+        assert process.wait() == -signal.SIGKILL
+        kill_by_pidfd(pidfd)
+        os.close(pidfd)

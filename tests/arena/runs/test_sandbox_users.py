@@ -23,11 +23,11 @@ def locks(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def users(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, ...]]:
-    """The users that can be reserved in a test. Nobody else on this machine has them meanwhile."""
-    with reserved_users(20) as found:
-        monkeypatch.setattr(sandbox_users, "USER_IDS", found)
-        yield found
+def own_users(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A test reserves users of twenty that nobody else on this machine has meanwhile."""
+    with reserved_users(20) as users:
+        monkeypatch.setattr(sandbox_users, "USER_IDS", users)
+        yield
 
 
 def test_two_tournaments_at_the_same_time_have_no_user_in_common(locks: Path) -> None:
