@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import resource
 import select
@@ -18,11 +19,21 @@ import struct
 import sys
 import time
 
-from arena.runner.box_usage import FIRST_PROCESS, count_sockets, look_at_processes, look_at_scratch, proportional_memory
+from arena.runner.box_usage import (
+    FIRST_PROCESS,
+    count_sockets,
+    is_any_active,
+    look_at_processes,
+    look_at_scratch,
+    proportional_memory,
+)
 from arena.runner.box_watch import (
     ANSWER_BYTES_PER_S,
+    ANSWER_GRACE_S,
     ERROR_BYTES_PER_S,
     SAMPLE_INTERVAL_S,
+    STOP_TIMEOUT_S,
+    STOPPED_LOOK_DELAY_S,
     BoxLimits,
     CpuMeter,
     ErrorOutput,
@@ -41,6 +52,8 @@ MAX_HELD_BYTES = 1024 * 1024
 """Bytes that are held for a reader that is slow. Then no more is read for it."""
 FLUSH_TIMEOUT_S = 2.0
 """Seconds in which the last output must be read after the program has ended."""
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.000_05, 0.004
+"""Seconds between two looks at whether a program is idle: at first, and at most, as they double."""
 _SET_DUMPABLE, _SET_NO_NEW_PRIVILEGES, _SET_SECCOMP, _SECCOMP_FILTER = 4, 38, 22, 2
 """Options of `prctl`, with its names, and the mode of seccomp."""
 STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
@@ -54,7 +67,7 @@ def main() -> None:
     limits, command = BoxLimits.decode(sys.argv[1]), sys.argv[2:]
     ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the kernel keeps the program's signals without a handler from here
-    sys.exit(_Watch(limits, _Program(limits, command), time.monotonic()).run())
+    sys.exit(BoxWatch(limits, _Program(limits, command), time.monotonic()).run())
 
 
 class _Program:
@@ -91,6 +104,17 @@ class _Program:
                     status = os.waitstatus_to_exitcode(ended[1])
                     code = status if status >= 0 else 128 - status
         return code
+
+
+def _becomes_idle(timeout_s: float) -> bool:
+    """Wait until no other process of the box is active, and return whether that came in time."""
+    until, pause_s = time.monotonic() + timeout_s, FIRST_PAUSE_S
+    while is_any_active():
+        if time.monotonic() >= until:
+            return False
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, MAX_PAUSE_S)
+    return True
 
 
 def _signal_all(number: int) -> None:
@@ -147,7 +171,7 @@ def _filter_system_calls() -> None:
         raise OSError(ctypes.get_errno(), "the filter of system calls is refused")
 
 
-class _Watch:
+class BoxWatch:
     """Passes lines on, and watches over the program until it ends."""
 
     def __init__(self, limits: BoxLimits, program: _Program, now: float) -> None:
@@ -163,21 +187,16 @@ class _Watch:
         """The descriptors that are read until they end."""
         self._held = {program.input: bytearray(), STANDARD_OUTPUT: bytearray(), STANDARD_ERROR: bytearray()}
         """The bytes that wait to be written, by descriptor."""
-        self._next_look = now + SAMPLE_INTERVAL_S
+        self._looked_at = self._turn_ended_at = now
         self._paused_until = now
 
     def run(self) -> int:
         """Watch until the program ends, or is ended. Return the exit code."""
         while True:
             now = time.monotonic()
-            runs = now >= self._paused_until and (bool(self._limits.is_build) or self._gate.is_open(now))
-            has_stopped = not runs and not self._program.is_stopped
-            self._program.let_run(runs)
-            if has_stopped or now >= self._next_look:
-                if why := self._look(now):
-                    return self._end(EXIT_CODE_ENDED, f"the arena ended this program: {why}\n")
-                self._next_look = now + SAMPLE_INTERVAL_S
-                continue
+            if now >= self._look_due(now) and (why := self._look(now)):
+                return self._end(EXIT_CODE_ENDED, f"the arena ended this program: {why}\n")
+            self._stop_or_continue(now)
             ready = self._wait(now)
             if self._program.ended in ready:
                 code = self._program.reap()
@@ -186,7 +205,36 @@ class _Watch:
                 if descriptor in self._held:
                     self._write(descriptor)
                 else:
-                    self._read(descriptor)
+                    self.read(descriptor)
+
+    def _may_run(self, now: float) -> bool:
+        return bool(self._limits.is_build) or self._gate.is_open(now)
+
+    def _stop_or_continue(self, now: float) -> None:
+        may_run = self._may_run(now)
+        if not may_run and not self._program.is_stopped:
+            self._turn_ended_at = now
+        self._program.let_run(may_run and now >= self._paused_until)
+
+    def _finish_turn(self) -> None:
+        """Stop the program before its answer is passed on: after that, its opponent thinks.
+
+        It may finish what it writes before, and read again. Until then its own clock runs.
+        """
+        is_idle = _becomes_idle(ANSWER_GRACE_S)
+        self._stop_or_continue(time.monotonic())
+        if not is_idle:
+            _becomes_idle(STOP_TIMEOUT_S)
+        while len(self._held[STANDARD_OUTPUT]) < MAX_HELD_BYTES and self.read(self._program.output):
+            pass
+
+    def _look_due(self, now: float) -> float:
+        """Return when to look at what the program uses. A look takes a while if there are many processes: it takes it
+        from the program's own turn, as far as possible.
+        """
+        if self._may_run(now):
+            return self._looked_at + SAMPLE_INTERVAL_S
+        return math.inf if self._looked_at > self._turn_ended_at else self._turn_ended_at + STOPPED_LOOK_DELAY_S
 
     def _wait(self, now: float) -> list[int]:
         """Wait until something can be read or written, or is due, and return the descriptors that are ready."""
@@ -209,12 +257,14 @@ class _Watch:
 
     def _timeout_ms(self, now: float) -> float | None:
         """Return the time until something is due; None if nothing is before a line comes."""
-        if self._program.is_stopped and now >= self._paused_until:
-            return None
-        due = self._next_look if self._program.is_stopped else min(self._next_look, now + self._gate.closes_in(now))
-        return max(0.0, due - now) * 1000 + 1
+        due = self._look_due(now)
+        if not self._program.is_stopped:
+            due = min(due, now + self._gate.closes_in(now))
+        elif now < self._paused_until:
+            due = min(due, self._paused_until)
+        return None if due == math.inf else max(0.0, due - now) * 1000 + 1
 
-    def _read(self, descriptor: int) -> int:
+    def read(self, descriptor: int) -> int:
         """Read a chunk of a stream, and return its length."""
         try:
             chunk = os.read(descriptor, READ_CHUNK_BYTES)
@@ -229,9 +279,11 @@ class _Watch:
         self._allowances[descriptor].take(len(chunk))
         if descriptor == self._program.output:
             self._held[STANDARD_OUTPUT] += chunk
-            self._write(STANDARD_OUTPUT)
             for beginning in self._said.scan(chunk):
                 self._gate.answer(beginning, now)
+            if not self._may_run(now) and not self._program.is_stopped:
+                self._finish_turn()
+            self._write(STANDARD_OUTPUT)
         else:
             self._held[STANDARD_ERROR] += self._errors.take(chunk)
             self._write(STANDARD_ERROR)
@@ -263,6 +315,7 @@ class _Watch:
 
     def _look(self, now: float) -> str | None:
         """Look at what the program uses, and return why it must end, if it must."""
+        self._looked_at = now
         usage = look_at_processes()
         self._gate.spend(self._cpu.look(usage.cpu_s, usage.cpu_with_children_s, now), now)
         self._paused_until = now + self._cpu.pause_s()
@@ -274,7 +327,7 @@ class _Watch:
         """End all processes of the box, pass on the last output with this line, and return the exit code."""
         _signal_all(signal.SIGKILL)
         for descriptor in self._open - {STANDARD_INPUT}:
-            while self._read(descriptor):
+            while self.read(descriptor):
                 pass
         self._held[STANDARD_ERROR] += self._errors.end() + line.encode()
         self._held.pop(self._program.input, None)

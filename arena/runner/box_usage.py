@@ -11,6 +11,8 @@ FIRST_PROCESS = 1
 """The number of the first process in a box."""
 _CPU_FIELDS = slice(11, 15)
 """The times in a line of `stat`, counted after the name: two of the process, then two of its children."""
+_ACTIVE_STATES = frozenset({b"R", b"D"})
+"""The states of threads that run, wait for a processor, or are in a call of the kernel that nothing interrupts."""
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _KIB = 1024
 
@@ -42,6 +44,19 @@ def look_at_processes() -> Usage:
             usage.cpu_with_children_s += sum(times)
             usage.memory += _sum_fields(_read(process, "status"), (b"RssAnon:", b"VmSwap:"))
     return usage
+
+
+def is_any_active() -> bool:
+    """Return whether a thread in this box, but those of the first process, runs or wants to run."""
+    for process in _processes():
+        if process != FIRST_PROCESS:
+            with contextlib.suppress(OSError):
+                if any(
+                    _read(process, f"task/{thread}/stat").rpartition(b")")[2].split()[0] in _ACTIVE_STATES
+                    for thread in os.listdir(f"/proc/{process}/task")
+                ):
+                    return True
+    return False
 
 
 def proportional_memory() -> int:

@@ -12,6 +12,8 @@ MIB = 1024 * 1024
 """Bytes of a MiB."""
 SAMPLE_INTERVAL_S = 0.1
 """Seconds between two looks at what a running program uses."""
+STOPPED_LOOK_DELAY_S = 1.0
+"""Seconds from the end of a program's turn to the one look at what it uses until its next turn."""
 READY_TIMEOUT_S, READY_CPU_S = 30.0, 2.0
 """Seconds, and seconds of processor time, for which a program runs without a turn after it or a match has started. On a
 busy machine, a program takes long to get the processor time in which it starts.
@@ -19,7 +21,11 @@ busy machine, a program takes long to get the processor time in which it starts.
 MESSAGE_TIMEOUT_S = 1.0
 """Seconds, of time and of processor time, for which a program runs after a message that takes no answer."""
 ANSWER_GRACE_S = 0.02
-"""Seconds for which a program runs after its answer, to finish what it writes and to read again."""
+"""Maximum seconds for which a program runs after its answer, to finish what it writes and to read again. Its answer is
+passed on after that.
+"""
+STOP_TIMEOUT_S = 5.0
+"""Maximum seconds for which a call of the kernel, such as a long write, may keep a program from being stopped."""
 MAX_CORES = 1.0
 """The number of cores that a program may use, on average over `MAX_CPU_DEBT_S`."""
 MAX_CPU_DEBT_S = 0.1
@@ -134,7 +140,7 @@ class TurnGate:
     def answer(self, beginning: bytes, now: float) -> None:
         """Take a line of the program into account, by its beginning. A blank line is no answer."""
         if beginning and self._asked:
-            self._until = now + (ANSWER_GRACE_S if self._asked == 1 else MESSAGE_TIMEOUT_S)
+            self._until = now if self._asked == 1 else now + MESSAGE_TIMEOUT_S
             self._asked = 0
 
     def end_input(self) -> None:

@@ -16,7 +16,6 @@ from arena.runner import box_init
 from arena.runner.box import _rights_options
 from arena.runner.box_watch import (
     ANSWER_BYTES_PER_S,
-    ANSWER_GRACE_S,
     ERROR_TAIL_BYTES,
     MAX_CPU_S,
     MAX_ERROR_BYTES,
@@ -62,8 +61,42 @@ def test_a_program_runs_from_its_turn_to_its_answer_however_long_it_thinks() -> 
     gate.spend(500.0, 600.0)
     assert gate.is_open(1000.0)
     gate.answer(b"{}", 1000.0)
-    assert gate.is_open(1000.0 + ANSWER_GRACE_S / 2)
-    assert not gate.is_open(1000.0 + 2 * ANSWER_GRACE_S)
+    assert not gate.is_open(1000.0)
+
+
+def test_an_answer_and_what_follows_it_are_passed_on_when_the_program_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (asked, ask), (read, write), (told, tell) = os.pipe(), os.pipe(), os.pipe()
+    monkeypatch.setattr(box_init, "STANDARD_INPUT", asked)
+    monkeypatch.setattr(box_init, "STANDARD_OUTPUT", tell)
+    for descriptor in (read, told):
+        os.set_blocking(descriptor, False)
+    program = SimpleNamespace(input=os.open(os.devnull, os.O_WRONLY), output=read, errors=-1, is_stopped=False)
+
+    def let_run(runs: bool) -> None:
+        program.is_stopped = not runs
+        with pytest.raises(BlockingIOError):  # nothing is told yet
+            os.read(told, 99)
+
+    def is_any_active() -> bool:
+        if not program.is_stopped and not late:
+            late.append(os.write(write, b"a line that is late\n"))
+            return True
+        return False
+
+    late: list[int] = []
+    program.let_run = let_run
+    monkeypatch.setattr(box_init, "is_any_active", is_any_active)
+    watch = box_init.BoxWatch(LIMITS, program, 0.0)  # type: ignore[arg-type]
+    os.write(ask, TURN + b"}\n")
+    watch.read(asked)
+    os.write(write, b"{}\n")
+    watch.read(read)
+    assert program.is_stopped
+    assert os.read(told, 99) == b"{}\na line that is late\n"
+    for descriptor in (asked, ask, read, write, told, tell, program.input):
+        os.close(descriptor)
 
 
 def test_a_blank_line_is_no_answer_and_what_comes_unasked_opens_nothing() -> None:
