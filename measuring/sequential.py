@@ -30,6 +30,8 @@ _LIMIT_BY_UNIT = {
 """The units in which hypotheses are stated. Each has its description in messages, and a limit: the absolute value of a
 hypothesis must be below it.
 """
+MIN_ERROR = 1e-12
+"""The least error probability. Logarithms of much smaller ones are infinite."""
 MIN_GAP_RATIO = 1e-6
 """The least difference of the hypotheses, as a part of their limit. Rounding errors hide smaller ones."""
 _PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -80,6 +82,8 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < value < 0.5:
                 raise UsageFault(f"{name} is {value:g}: it must be above 0 and below 0.5")
+            if value < MIN_ERROR:
+                raise UsageFault(f"{name} is {value:g}: it must be {MIN_ERROR:g} at least")
 
     @property
     def lower(self) -> float:

@@ -37,7 +37,7 @@ from arena.store.store import Store
 from arena.store.tournament_state import find_seeds, finish_tournament
 from machine.console import Console
 from machine.terminal import say
-from measuring.sequential import Verdict
+from measuring.sequential import MIN_ERROR, Verdict
 from measuring.value_function import POINTS_UNIT
 from measuring.value_registry import default_value_names, load_value
 from protocol.bot_launch import bot_name_of, split_bot_word
@@ -192,6 +192,8 @@ def _share_error(error: float, tests: int) -> float:
     """Return each test's share of an error probability, rounded down to three significant digits."""
     if not 0 < error < 0.5:
         raise UsageFault(f"--alpha and --beta must be above 0 and below 0.5, not {error:g}")
+    if error < MIN_ERROR:
+        return error  # `Hypotheses` refuses it
     whole = 10.0 ** (2 - floor(log10(error / tests)))
     return floor(error / tests * whole) / whole
 

@@ -61,6 +61,8 @@ REFUSED = [
     ),
     ((*DUEL, "--alpha", "0.5"), "alpha is 0.5: it must be above 0 and below 0.5"),
     ((*DUEL, "--beta", "0"), "beta is 0: it must be above 0 and below 0.5"),
+    ((*NIM, "--alpha", "1e-310"), "alpha is 1e-310: it must be 1e-12 at least"),
+    (("perfect", *NIM, "--beta", "1e-310"), "beta is 1e-310: it must be 1e-12 at least"),
     ((*DUEL, "--value", "best"), "risk-duel under this config has no value function 'best': it has exact, "),
     (
         ("random", "perfect", "--game", "kuhn", "--value", "equilibrium"),
