@@ -246,7 +246,9 @@ def try_bots(
     game: ToPlay = None,
     preset: Preset = None,
     sets: Sets = None,
-    clock: Annotated[str, typer.Option("--clock", help="Seconds of a match + increment of a move.")] = "10+0.1",
+    clock: Annotated[
+        str | None, typer.Option(help="Seconds of a match + increment of a move [10+0.1; if a person plays 600+10].")
+    ] = None,
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same dice.")] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Play again whenever a bot's file is saved.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show the result only, no boards.")] = False,

@@ -127,10 +127,14 @@ def _last_own_line(trace: TracebackType | None) -> str:
     return found
 
 
+def is_of_project(file: str) -> bool:
+    """Return whether a Python file belongs to this project."""
+    return file.startswith(tuple(str(ROOT / name) + os.sep for name in PACKAGES))
+
+
 def is_library(file: str) -> bool:
     """Return whether a Python file belongs to this project, a library or Python, and not to the author."""
-    folders = (*(str(ROOT / name) + os.sep for name in PACKAGES), *_LIBRARIES)
-    return file.startswith((*folders, "<"))
+    return is_of_project(file) or file.startswith((*_LIBRARIES, "<"))
 
 
 def program_name() -> str:

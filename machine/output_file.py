@@ -56,7 +56,7 @@ def why_not_writable(path: Path) -> str | None:
     except OSError:
         # A dangling link is filled at its target.
         folder = Path(os.path.realpath(path)).parent
-        return None if folder.is_dir() and os.access(folder, os.W_OK) else _BAD_PATH_ADVICE
+        return None if os.path.isdir(folder) and os.access(folder, os.W_OK) else _BAD_PATH_ADVICE
     if stat.S_ISDIR(mode):
         return _BAD_PATH_ADVICE
     if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):

@@ -30,6 +30,10 @@ _LIMIT_BY_UNIT = {
 """The units in which hypotheses are stated. Each has its description in messages, and a limit: the absolute value of a
 hypothesis must be below it.
 """
+MIN_ERROR = 1e-12
+"""The least error probability. Logarithms of much smaller ones are infinite."""
+MIN_GAP_RATIO = 1e-6
+"""The least difference of the hypotheses, as a part of their limit. Rounding errors hide smaller ones."""
 _PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The possible mean scores of a pair of games."""
 UNSEEN_COUNT = 1e-3
@@ -71,11 +75,15 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
         for name, value in (("h0", self.h0), ("h1", self.h1)):
             if not -widest < value < widest:
                 raise UsageFault(f"{name} is {value:g}: it must be {what} between -{widest:g} and {widest:g}")
-        if not self.h0 < self.h1:
-            raise UsageFault(f"h1 is {self.h1:g}: it must be more than h0, which is {self.h0:g}")
+        gap = MIN_GAP_RATIO * widest
+        if self.h1 - self.h0 < gap:
+            least = f", by {gap:g} at least" if self.h1 > self.h0 else ""
+            raise UsageFault(f"h1 is {self.h1:g}: it must be more than h0, which is {self.h0:g}{least}")
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < value < 0.5:
                 raise UsageFault(f"{name} is {value:g}: it must be above 0 and below 0.5")
+            if value < MIN_ERROR:
+                raise UsageFault(f"{name} is {value:g}: it must be {MIN_ERROR:g} at least")
 
     @property
     def lower(self) -> float:

@@ -226,6 +226,22 @@ async def test_the_end_of_standard_input_resigns_the_match_and_ends_the_server(t
     assert [seat["reason"] for seat in end["seats"] if seat["bot"] == "model"] == ["resigned"]
 
 
+async def test_the_match_of_a_client_that_died_is_resigned_without_a_traceback(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as served, player(served.url, "bob") as bob:
+        await bob.seek()
+        process = await raw(served.url, tmp_path)
+        for message in (*handshake(), calling("seek_match", game="nim", wait_s=0)):
+            await say(process, message)
+        await bob.begin()
+        process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
+        await say(process, calling("look"))
+        process.stdin.close()  # type: ignore[union-attr]
+        end = await bob.expect("end")
+        err = await process.stderr.read()  # type: ignore[union-attr]
+    assert [seat["reason"] for seat in end["seats"] if seat["bot"] == "model"] == ["resigned"]
+    assert (await process.wait(), b"Traceback" in err) == (0, False)
+
+
 async def test_an_agent_that_was_killed_comes_back_to_its_match(tmp_path: Path) -> None:
     async with hosting(tmp_path) as served, player(served.url, "bob") as bob:
         await bob.seek()

@@ -54,6 +54,8 @@ def assert_refused(done: Done, code: int, says: str, program: str = "arena") -> 
 
 NIM = ("tournament", "random", "greedy", "--game", "nim")
 BOTS = ", ".join(known_bots())
+LONG_NAME = "a" * 300
+"""A name that no file has."""
 WRONG_USAGE = [
     (("tournament", "random", "greedy", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
     (("tournament", "random", "gredy", "--game", "nim"), f"there is no bot 'gredy': one of {BOTS}, or NAME=COMMAND"),
@@ -65,6 +67,8 @@ WRONG_USAGE = [
     ),
     (("tournament", "random", "x=gredy:depth=3", "--game", "nim"), "there is no bot 'gredy': one of "),
     (("tournament", "random", "x=./nothing", "--game", "nim"), "x: there is no program './nothing' to run"),
+    ((*NIM, f"x=./{LONG_NAME}"), "x: there is no program './aaaa"),
+    ((*NIM, "--json", f"{LONG_NAME}/x"), "--json aaaa"),
     (
         ("tournament", "random", "x=cat 'open", "--game", "nim"),
         'x: "cat \'open" is no command line: no closing quotation',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import signal
 import subprocess
@@ -107,9 +108,14 @@ def test_where_payoffs_are_the_result_the_end_says_them() -> None:
         ),
         (NEVER_ENDS, ("mine (timeout)", "mine: stopped in ", 'mine.py", line 5, in choose\n')),
         ('return {"heap": 0, "take": 9}', ("mine (illegal)", "mine: move ", "9 cannot be taken")),
+        (
+            "import beside",
+            ("No module named 'beside', in mine.py line 5: import it at the top of the file)",),
+        ),
     ],
 )
 def test_what_went_wrong_with_a_bot_is_said_below_the_result(choose: str, told: tuple[str, ...], mine: Path) -> None:
+    mine.with_name("beside.py").touch()
     clock = "0.5" if choose == NEVER_ENDS else str(WITHIN)  # for both, however busy the machine
     code, out, err = tried(write(mine, choose), "--clock", clock)
     result, _, below = out.partition("1. random")
@@ -133,8 +139,14 @@ def test_what_went_wrong_with_a_bot_is_said_below_the_result(choose: str, told: 
         ("from bots import Bot\nimport nowhere\n", "called run(bot), in line 2: ModuleNotFoundError("),
         (FIRST.format(choose="pass").replace('Mine("mine")', "Mine"), "mine.py, line 7: run takes a bot, not its"),
         (FIRST.format(choose="pass").replace("choose", "chose"), "mine.py, line 7: Mine has no method choose: rename"),
+        (
+            FIRST.format(choose="pass").replace(
+                "run(Mine", "    def check_game(self, game):\n        self.map\n\nrun(Mine"
+            ),
+            "mine: its code raised AttributeError: 'Mine' object has no attribute 'map', in mine.py line 8",
+        ),
     ],
-    ids=["syntax", "no class", "import", "class", "method"],
+    ids=["syntax", "no class", "import", "class", "method", "check"],
 )
 def test_a_file_that_gives_no_bot_is_a_line_with_its_place(text: str, says: str, mine: Path) -> None:
     mine.write_text(text)
@@ -150,7 +162,10 @@ def test_a_file_that_gives_no_bot_is_a_line_with_its_place(text: str, says: str,
         (["greedy", "random"], "--game is missing: one of nim"),
         (["greedy", "random", "--game", "nim", "--preset", "x"], "nim has no preset 'x'"),
         (["greedy", "random", "--game", "nim", "--watch"], "--watch plays again when a bot or a game is saved"),
-        (["greedy", "random", "--game", "nim", "--moves-per-second", "0"], "--moves-per-second is 0: more than 0"),
+        (
+            ["greedy", "random", "--game", "nim", "--moves-per-second", "1e-300"],
+            "--moves-per-second is 1e-300: it is 0.01 to",
+        ),
         (["greedy", "x=sh bot.sh", "--game", "nim"], "x: 'sh bot.sh' can't play in process"),
     ],
 )
@@ -170,7 +185,10 @@ def terminal(mine: Path, request: pytest.FixtureRequest) -> Iterator[Terminal]:
         shown.close()
 
 
-@pytest.mark.parametrize("terminal", ["print('ply', turn.ply); return turn.legal[0]"], indirect=True)
+PRINTS = "import sys; sys.stdout.reconfigure(encoding='utf-8'); print('ply', turn.ply); sys.stdout.close()"
+
+
+@pytest.mark.parametrize("terminal", [f"{PRINTS}; return turn.legal[0]"], indirect=True)
 def test_at_a_terminal_boards_are_drawn_in_one_place_with_what_the_bot_prints(terminal: Terminal) -> None:
     last = terminal.until("  2. ")
     assert "before the first move" in terminal.drawn.split("\x1b[2J")[1]
@@ -180,7 +198,38 @@ def test_at_a_terminal_boards_are_drawn_in_one_place_with_what_the_bot_prints(te
     assert "\nprinted meanwhile:\nply 0\nply 2\n" in terminal.frame()
 
 
-def test_with_watch_it_plays_again_at_every_save_until_ctrl_c(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+CATCHES_ALL = """import os, time
+        os.write(2, b"chooses\\n")
+        while True:
+            try:
+                time.sleep(1000)
+            except:
+                os.write(2, b"goes on\\n")"""
+
+
+@pytest.mark.parametrize("terminal", [CATCHES_ALL], indirect=True)
+def test_a_bot_that_catches_every_exception_is_ended_by_a_second_ctrl_c(terminal: Terminal) -> None:
+    terminal.until("chooses")
+    terminal.press("\x03")
+    terminal.until("goes on")
+    terminal.press("\x03")
+    assert terminal.ends() == -signal.SIGINT
+
+
+def test_a_person_at_a_terminal_reads_what_they_are_asked_and_answered() -> None:
+    shown = Terminal("try", "human", "random", "--game", "nim", "--seed", "1", lines=50, columns=80)
+    try:
+        assert "  0 human 600.0  1 random 600.0\n" in shown.until("your move, ")
+        shown.press("help\n")
+        shown.until("a number from the list, or a move like")
+        shown.press("\x04")  # Ctrl-D
+        shown.until("  2. human (resigned)")
+        assert shown.ends() == 0
+    finally:
+        shown.close()
+
+
+def test_with_watch_it_plays_again_at_every_save_until_a_signal(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program plays, so whatever is wrong with the file ends no more than that. The first one here ends by itself."""
     started: list[Program] = []
 
@@ -190,8 +239,9 @@ def test_with_watch_it_plays_again_at_every_save_until_ctrl_c(mine: Path, monkey
             super().__init__(["sleep", "1000"] if started else ["true"])
             started.append(self)
 
-    def interrupt() -> None:
-        raise KeyboardInterrupt
+    def stop() -> None:
+        assert callable(signal.getsignal(signal.SIGTERM)), "the program would go on alone"
+        signal.raise_signal(signal.SIGTERM)
 
     meanwhile = iter(
         [
@@ -201,7 +251,7 @@ def test_with_watch_it_plays_again_at_every_save_until_ctrl_c(mine: Path, monkey
             lambda: None,
             lambda: write(mine, "return turn.legal[-1]"),
             lambda: None,
-            interrupt,
+            stop,
         ]
     )
     write(mine)
@@ -248,6 +298,16 @@ def test_a_person_at_the_terminal_sees_their_own_card_alone(mine: Path) -> None:
     assert all(line.endswith(" ?") for line in cards)
     assert "I hold" not in out, "what the other thought of its move"
     assert "seat 0 wins 1" in out
+
+
+def test_a_person_whose_time_is_up_is_shown_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads, writes = os.pipe()
+    with open(reads) as typed, open(writes, "w"):
+        monkeypatch.setattr(sys, "stdin", typed)
+        out = call("arena", "try", "human", "random", "--game", "nim", "--clock", "0.01").out
+    assert re.search(
+        r"\n  2\. human \(timeout\)\nhuman: stopped in \S+, long after its time was up\n(seed .*\n)?$", out
+    )
 
 
 def test_two_people_at_a_terminal_see_no_card_but_at_their_turn() -> None:

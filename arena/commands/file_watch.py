@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +18,11 @@ TERMINATE_TIMEOUT_S = 2.0
 
 
 def run_at_every_save(files: Sequence[Path], command: Sequence[str], note: str) -> None:
-    """Run a command until Ctrl-C, and restart it whenever a Python file in the folders of `files` is saved.
+    """Run a command until Ctrl-C or SIGTERM, and restart it whenever a Python file in the folders of `files` is saved.
 
     Print `note` before each wait for a save.
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # which would leave the command running
     folders = {file.parent for file in files}
     names = ", ".join(file.name for file in files)
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -70,7 +71,7 @@ def load(target: str, database: str) -> tuple[str, bytes]:
 
 
 def _is_file(target: str) -> bool:
-    return Path(target).is_file() or "/" in target or target.endswith(RECORD_FILE_SUFFIXES)
+    return os.path.isfile(target) or "/" in target or target.endswith(RECORD_FILE_SUFFIXES)
 
 
 def read(name: str, body: bytes) -> Record:

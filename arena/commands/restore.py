@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +24,7 @@ def restore(where: str, ids: Sequence[str], backup: Path) -> None:
     both databases, and `BadRecord` if the backup's record does not verify or does not belong to the result.
     """
     wanted = list(dict.fromkeys(ids))
-    if not backup.is_file():
+    if not os.path.isfile(backup):
         raise UsageFault(f"there is no file {str(backup)!r}: name a copy that `arena db backup` made")
     with (
         closing(Store.open(where, create=False, checkpoint=False)) as store,

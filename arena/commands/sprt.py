@@ -21,6 +21,7 @@ from arena.commands.sprt_display import Display, format_findings, summarise_find
 from arena.commands.tournament import TournamentRun, tournament_run
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format, read_sets
 from arena.commands.tournament_report import print_uncontested_losses
+from arena.processes.bot_commands import check_names
 from arena.ratings.tournament_pairing import TEST_FORMAT
 from arena.runs.job import MatchReport
 from arena.runs.plan import Plan
@@ -36,7 +37,7 @@ from arena.store.store import Store
 from arena.store.tournament_state import find_seeds, finish_tournament
 from machine.console import Console
 from machine.terminal import say
-from measuring.sequential import Verdict
+from measuring.sequential import MIN_ERROR, Verdict
 from measuring.value_function import POINTS_UNIT
 from measuring.value_registry import default_value_names, load_value
 from protocol.bot_launch import bot_name_of, split_bot_word
@@ -82,7 +83,9 @@ def run(options: SprtOptions) -> None:
     """Play a test, or the rest of it, and print the result. Raise `Fault` if an option is wrong or a bot fails."""
     if options.pilot is not None:
         raise UsageFault(f"--pilot {options.pilot} is for --plan: add --plan")
-    against = _set_seed([read_options(each) for each in split_by_opponent(in_free_folder(options))])
+    tests = [read_options(each) for each in split_by_opponent(in_free_folder(options))]
+    check_names([bot_name_of(options.bots[0]), *(_sides(setup)[1][0] for setup, _ in tests)])
+    against = _set_seed(tests)
     console = Console(width=terminal_columns())
     documents: list[dict[str, Any]] = []
     verdicts: dict[str, Verdict | None] = {}
@@ -91,7 +94,7 @@ def run(options: SprtOptions) -> None:
             console.print()
         found = _run(setup, question, console)
         documents.append(found)
-        verdicts[setup.contestants[-1].name] = found["findings"].verdict
+        verdicts[_sides(setup)[1][0]] = found["findings"].verdict
     if len(against) == 1:
         document = documents[0]
     else:
@@ -189,6 +192,8 @@ def _share_error(error: float, tests: int) -> float:
     """Return each test's share of an error probability, rounded down to three significant digits."""
     if not 0 < error < 0.5:
         raise UsageFault(f"--alpha and --beta must be above 0 and below 0.5, not {error:g}")
+    if error < MIN_ERROR:
+        return error  # `Hypotheses` refuses it
     whole = 10.0 ** (2 - floor(log10(error / tests)))
     return floor(error / tests * whole) / whole
 

@@ -215,7 +215,7 @@ def _make_environment(options: TournamentOptions) -> BotEnvironment:
     if options.memory < MIN_MEMORY_MIB:
         raise UsageFault(f"--memory is {options.memory}: it is {MIN_MEMORY_MIB} or more, in MiB")
     for path in options.sandbox_read:
-        if not path.exists():
+        if not os.path.exists(path):
             raise UsageFault(f"--sandbox-read {path}: there is no such file or folder")
     if options.sandbox == NO_SANDBOX:
         return BotEnvironment(variables=variables)

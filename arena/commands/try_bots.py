@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -29,6 +31,7 @@ from arena.runs.contestants import Contestant, parse_contestants
 from arena.runs.in_process import make_players
 from machine.arguments import read_clock
 from machine.game_discovery import GameFileFault, file_of, is_game_file, locate_failures, resolve_game
+from machine.standard_streams import ENCODING_ERRORS
 from machine.terminal import say
 from machine.timestamps import utc_now
 from protocol.digest import encode_canonical
@@ -39,10 +42,12 @@ from protocol.games.base import Game
 from referee.footer import ClosedMatch
 from referee.record import Header, Ply, RecordedSeat, Sealed, Strike, make_header
 
+DEFAULT_CLOCK, CLOCK_OF_PEOPLE = "10+0.1", "600+10"
+"""The default clocks of a match between programs, and of one in which a person plays: seconds and increment."""
 DEFAULT_MOVES_PER_SECOND = 4.0
 """The default number of moves that are shown per second on a terminal."""
-MAX_MOVES_PER_SECOND = 1000.0
-"""Maximum number of moves that `--moves-per-second` may ask for."""
+MIN_MOVES_PER_SECOND, MAX_MOVES_PER_SECOND = 0.01, 1000.0
+"""The limits of `--moves-per-second`."""
 HUMAN_BOT = "human"
 """The built-in bot that asks the person at the terminal."""
 MAX_LINES_BELOW_BOARD, MAX_LINES_AT_END = 5, 100
@@ -58,7 +63,7 @@ class TryOptions(Struct, frozen=True, kw_only=True):
     game: str
     preset: str | None
     sets: Sequence[str]
-    clock: str
+    clock: str | None
     seed: str | None
     watch: bool
     quiet: bool
@@ -66,8 +71,8 @@ class TryOptions(Struct, frozen=True, kw_only=True):
 
     def to_arguments(self) -> list[str]:
         """Return the command line with these options, except for `--watch`."""
-        words = ["try", *self.bots, "--game", self.game, "--clock", self.clock]
-        for option, value in (("--preset", self.preset), ("--seed", self.seed)):
+        words = ["try", *self.bots, "--game", self.game]
+        for option, value in (("--preset", self.preset), ("--clock", self.clock), ("--seed", self.seed)):
             words += [] if value is None else [option, value]
         for pair in self.sets:
             words += ["--set", pair]
@@ -95,10 +100,10 @@ def run(options: TryOptions) -> None:
     people = [seat for seat, bot in enumerate(bots) if bot.reference and bot.spec and bot.spec.bot == HUMAN_BOT]
     if people and not config and rules.preset_for_people is not None:
         rules = load_game(game, {"preset": rules.preset_for_people})
-    told = read_clock(options.clock)
+    told = read_clock(options.clock if options.clock is not None else CLOCK_OF_PEOPLE if people else DEFAULT_CLOCK)
     pace = options.moves_per_second
-    if pace is not None and not 0 < pace <= MAX_MOVES_PER_SECOND:
-        raise UsageFault(f"--moves-per-second is {pace:g}: more than 0 and at most {MAX_MOVES_PER_SECOND:g}")
+    if pace is not None and not MIN_MOVES_PER_SECOND <= pace <= MAX_MOVES_PER_SECOND:
+        raise UsageFault(f"--moves-per-second is {pace:g}: it is {MIN_MOVES_PER_SECOND:g} to {MAX_MOVES_PER_SECOND:g}")
     if options.watch:
         files = [*_files(bots), *([file_of(options.game)] if is_game_file(options.game) else [])]
         if not files:
@@ -120,6 +125,7 @@ def run(options: TryOptions) -> None:
     )
     shown = TrialDisplay(header, rules, people, quiet=options.quiet, pace=pace)
     specs = [replace(bot.spec, seed=f"{seed}/{bot.name}") for bot in bots if bot.spec is not None]
+    _end_at_second_interrupt()
     with shown.capture_prints(), _locate_faults(_files(bots)), locate_failures():
         closed = make_players(specs, rules, shown.note, strict=True).play(header, dice, shown)
     shown.show_end(closed)
@@ -139,6 +145,17 @@ def _files(bots: Sequence[Contestant]) -> list[Path]:
     return [Path(word if word.endswith(".py") else word.rpartition(":")[0]) for word in own]
 
 
+def _end_at_second_interrupt() -> None:
+    """Let a second Ctrl-C end this process at once: a bot may catch every exception, also that of the first one."""
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, interrupt)
+
+
 @contextmanager
 def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
     """Add the file and line to a `UsageFault` that a bot's code raises within the context. Leave a fault alone if its
@@ -155,11 +172,21 @@ def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
         raise
 
 
+class _KeptOutput(BytesIO):
+    """The bytes that bots print. They stay when a bot closes its standard output, or lays another stream over it."""
+
+    def close(self) -> None:
+        pass
+
+    def lines(self) -> list[str]:
+        return self.getvalue().decode(errors="replace").splitlines()
+
+
 class TrialDisplay:
     """The display of a match as it is played: on a terminal each board replaces the last, else boards are printed.
 
-    On a terminal, lines that bots print appear below the board. A person who plays here sees their own hidden
-    information; two people see only what both may see.
+    On a terminal, lines that bots print appear below the board. If a person plays here, they are not captured, because
+    they ask for moves. The person sees their own hidden information; two people see only what both may see.
     """
 
     def __init__(
@@ -175,21 +202,22 @@ class TrialDisplay:
         self._pause = 1 / (pace or DEFAULT_MOVES_PER_SECOND) if not quiet and (pace or self._terminal) else 0.0
         self._clock = [header.clock.bank_ms] * len(header.seats)
         self._title = f"{header.game}, {', '.join(seat.bot for seat in header.seats)}"
-        self._prints = StringIO()
+        self._prints = _KeptOutput()
         self.notes: list[str] = []
         """Messages for the bots' authors."""
 
     @contextmanager
     def capture_prints(self) -> Iterator[None]:
         """Capture what bots print while boards are drawn on a terminal; on exit, print the last of these lines."""
-        if self._quiet or not self._terminal:
+        if self._quiet or not self._terminal or self._played_here:
             yield
             return
         try:
-            with redirect_stdout(self._prints), redirect_stderr(self._prints):
+            stream = TextIOWrapper(self._prints, encoding="utf-8", errors=ENCODING_ERRORS, write_through=True)
+            with redirect_stdout(stream), redirect_stderr(stream):
                 yield
         finally:
-            if lines := self._prints.getvalue().splitlines():
+            if lines := self._prints.lines():
                 before = format_count(len(lines) - MAX_LINES_AT_END, "line", "lines")
                 more = [f"… {before} before"] if len(lines) > MAX_LINES_AT_END else []
                 say("\n".join(["", "", "printed meanwhile:", *more, *lines[-MAX_LINES_AT_END:]]))
@@ -216,9 +244,9 @@ class TrialDisplay:
             lines = format_frame(
                 board, self._title, move or "before the first move", self._header, self._clock, terminal_columns()
             )
-            prints = self._prints.getvalue().splitlines()[-MAX_LINES_BELOW_BOARD:]
+            prints = self._prints.lines()[-MAX_LINES_BELOW_BOARD:]
             with redirect_stdout(self._screen):
-                redraw([*lines, *(["", *prints] if prints else [])])
+                redraw([*lines, *(["", *prints] if prints or self._played_here else [])])
         time.sleep(self._pause)
 
     def show_end(self, closed: ClosedMatch) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os.path
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
-from pathlib import Path
 
 from machine import compiled
 from protocol.bot_launch import REFERENCE_BOTS, BotSpec, parse_bot_spec, split_bot_word
@@ -26,7 +26,7 @@ def make_startable(command: Sequence[str]) -> tuple[str, ...]:
     """
     if not command or shutil.which(command[0]) is not None:
         return tuple(command)
-    program, there = command[0], Path(command[0]).is_file()
+    program, there = command[0], os.path.isfile(command[0])
     if program.endswith(".py") and there:
         return (sys.executable, *command)
     if there:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -94,9 +95,9 @@ def _parse_contestant(word: str, known: Sequence[str], defaults: Mapping[str, st
         return Contestant(name, asked, reference=True, spec=spec)
     file = parse_bot_file(what)
     is_program = given is not None or what.endswith(".py")
-    if is_program and (shutil.which(what) or Path(what).is_file()):  # blanks, quotes and backslashes are part of it
+    if is_program and (shutil.which(what) or os.path.isfile(what)):  # blanks, quotes and backslashes are part of it
         return _contestant_of_path(name, what, "", in_process=in_process)
-    if in_process and file is not None and Path(file.path).is_file():
+    if in_process and file is not None and os.path.isfile(file.path):
         return _contestant_of_path(name, file.path, what[len(file.path) :], in_process=True)
     try:
         command = split_command(what)
@@ -104,7 +105,7 @@ def _parse_contestant(word: str, known: Sequence[str], defaults: Mapping[str, st
         raise UsageFault(f"{name}: {what!r} is no command line: {str(exc).lower()}") from exc
     program = command[0] if command else what
     of_file = parse_bot_file(program) is not None
-    if given is None and what.endswith(".py") and not Path(program).is_file() and (len(command) == 1 or not of_file):
+    if given is None and what.endswith(".py") and not os.path.isfile(program) and (len(command) == 1 or not of_file):
         return _contestant_of_path(name, what, "", in_process=in_process)  # reports that the file is missing
     if in_process and (given is not None or of_file):
         spec = _spec_of_file(name, command)

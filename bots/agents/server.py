@@ -41,16 +41,19 @@ INSTRUCTIONS = (
 
 
 async def serve(agent_tools: AgentTools, session: AgentSession) -> None:
-    """Serve one client until it closes standard input. Then resign the match in progress.
+    """Serve one client until it closes standard input. Then resign the match in progress, even if the client is dead.
 
     Only the protocol uses standard output; everything else that is written there goes to standard error.
     """
     server = make_server(agent_tools)
-    async with stdio_server() as (reads, writes):
-        with contextlib.redirect_stdout(sys.stderr):
-            keeping = asyncio.create_task(session.keep_connection())
-            await server.run(AnsweringReader(reads, writes), writes, server.create_initialization_options())
-            await session.close(keeping)
+    keeping = asyncio.create_task(session.keep_connection())
+    try:
+        async with stdio_server() as (reads, writes):
+            with contextlib.redirect_stdout(sys.stderr):
+                await server.run(AnsweringReader(reads, writes), writes, server.create_initialization_options())
+    except* ConnectionError:  # the client has closed its end of standard output
+        pass
+    await session.close(keeping)
 
 
 def make_server(agent_tools: AgentTools) -> Server[Any]:

@@ -138,6 +138,8 @@ class Bot(ABC):
         bot = super().__new__(cls)
         if wrong := mistakes.call_mistake(bot.choose):
             raise UsageFault(f"{cls.__name__}.choose {wrong}: write def choose(self, turn)")
+        if isinstance(cls.games, str):  # ("nim") is no tuple
+            raise UsageFault(f"{cls.__name__}.games is {cls.games!r}, a text: write games = [{cls.games!r}]")
         return bot
 
     def __init__(self, name: str = "", version: str = "") -> None:

@@ -122,7 +122,7 @@ class Conversation(ClientProtocol):
         return messages.Hello(
             bot=self._name,
             token=self._token,
-            version=self._bot.version[:64],
+            version=str(self._bot.version)[:64],
             client="bot-arena/python",
             slots=self._settings.slots,
             person=self._bot.person,

@@ -19,11 +19,13 @@ from bots.client.bot import Bot
 from bots.client.installed import find_installed
 from bots.mistakes import PACKAGES, is_own
 from protocol.bot_launch import BotSpec
-from protocol.errors import Fault, UsageFault
+from protocol.errors import Fault, UsageFault, os_errors_as
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+_MODULE_SUFFIXES = (".py", ".pyc", ".pyd", ".so")
+"""The ends of the names of files that Python imports."""
 _is_loading: ContextVar[bool] = ContextVar("loading", default=False)
 """True while a program is run only to get its bot."""
 
@@ -162,8 +164,8 @@ def _compile_program(path: Path) -> Any:
         program = compile(tree, str(path), "exec", dont_inherit=True)  # without this module's future imports
     except OSError as exc:
         raise UsageFault(f"{path} can't be read: {exc.strerror}") from exc
-    except (SyntaxError, ValueError) as exc:
-        raise UsageFault(f"{path} is not a Python program: {exc}") from exc
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:  # the last two if it is nested too deeply
+        raise UsageFault(f"{path} is not a Python program: {str(exc) or type(exc).__name__}") from exc
     if not any(_imports_bots(node) for node in ast.walk(tree)):
         raise UsageFault(f"{path} does not import bots: only bots of the Python library play in process")
     return program
@@ -183,7 +185,9 @@ def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
     names. This project's packages are never removed.
     """
     folder = path.resolve().parent
-    own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}
+    with os_errors_as(UsageFault, f"the folder {folder} can't be read"):
+        modules = [entry for entry in folder.iterdir() if entry.suffix in _MODULE_SUFFIXES or entry.is_dir()]
+    own = {entry.name.partition(".")[0] for entry in modules} - sys.stdlib_module_names - {*PACKAGES}
     before = sys.argv, sys.path, sys.modules["__main__"], _remove_modules(own)
     sys.argv, sys.path, sys.modules["__main__"] = [str(path)], [str(folder), *sys.path], module
     try:

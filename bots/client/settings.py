@@ -245,14 +245,14 @@ def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
     return read
 
 
-def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | None:
-    """Return a game's config from `--preset` and `--config key=value`; None without either. Raise `UsageFault` if it is
-    invalid.
+def read_config(pairs: Iterable[str], preset: str | None, option: str = "--config") -> dict[str, Any] | None:
+    """Return a game's config from `--preset` and the `key=value` of `option`; None without either. Raise `UsageFault`
+    if it is invalid.
 
     A value is JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`) or a file (`@my.toml`), else a text.
     """
-    config: dict[str, Any] = {key: read_value(text) for key, text in read_pairs(pairs, "--config").items()}
-    add_preset(config, preset, "--config")
+    config: dict[str, Any] = {key: read_value(text) for key, text in read_pairs(pairs, option).items()}
+    add_preset(config, preset, option)
     return config or None
 
 

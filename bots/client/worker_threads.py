@@ -112,7 +112,7 @@ def do_work(bot: Bot, work: Work) -> WorkResult:
         where = format_place(work.turn) if type(work) is Choose else f" in {work.match}"
         details = _format_traceback(exc)
         return WorkResult(
-            work, message=f"its code failed{where}", failure=_format_exception(exc), details=details, cause=exc
+            work, message=f"its code failed{where}", failure=format_exception(exc), details=details, cause=exc
         )
 
 
@@ -213,17 +213,27 @@ def format_place(turn: Turn) -> str:
     return f" at ply {turn.ply} of {turn.match}"
 
 
-def _format_exception(exc: BaseException) -> str:
+def format_exception(exc: BaseException) -> str:
     """Return which exception the author's code raised, and where: `raised ValueError: no plan, in mine.py line 7`."""
-    text = str(exc).partition("\n")[0]
+    try:
+        text = str(exc).partition("\n")[0]
+    except Exception:  # the author's class may have a faulty `__str__`
+        text = ""
     return f"raised {type(exc).__name__}" + (f": {text}" if text else "") + _format_line(exc)
 
 
 def _format_line(exc: BaseException) -> str:
-    """Return the last line of the author's code that an exception passed: `, in mine.py line 7`; empty without one."""
+    """Return the last line of the author's code that an exception passed: `, in mine.py line 7`; empty without one. Add
+    what to do if the line imports a module beside its file: that is found while the file is loaded, not later.
+    """
     lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(exc.__traceback__)]
-    own = [(file, line) for file, line in lines[1:] if not is_library(file)]
-    return f", in {Path(own[-1][0]).name} line {own[-1][1]}" if own else ""
+    own = [(Path(file), line) for file, line in lines[1:] if not is_library(file)]
+    if not own:
+        return ""
+    file, line = own[-1]
+    beside = file.parent / str(exc.name) if isinstance(exc, ModuleNotFoundError) and exc.name else None
+    is_there = beside is not None and (beside.is_dir() or beside.with_suffix(".py").is_file())
+    return f", in {file.name} line {line}" + (": import it at the top of the file" if is_there else "")
 
 
 def _format_traceback(exc: BaseException) -> str:

@@ -27,7 +27,7 @@ def compare(
     from bots.analysis.searches import compare_searches
     from bots.client.settings import read_config
     from bots.evaluation import load_evaluation
-    from machine.game_discovery import resolve_game
+    from machine.game_discovery import locate_failures, resolve_game
     from protocol.dice import Dice
     from protocol.games import load_game
 
@@ -35,19 +35,19 @@ def compare(
         raise UsageFault(f"--depth is {depth}: it must be 1 to 64 plies")
     game = resolve_game(game)
     try:
-        rules = load_game(game, read_config(set_ or (), preset))
+        rules = load_game(game, read_config(set_ or (), preset, "--set"))
     except (UnknownGame, BadConfig) as exc:
         raise UsageFault(str(exc)) from exc
     if game not in searchable_games():
         raise UsageFault(
             f"{game} can't be searched, because it hides information: use one of {', '.join(searchable_games())}"
         )
-    root = rules.initial(Dice(b"compare", 0))[0]
     evaluate = load_evaluation(game, eval_)
     if not json_:
         told = f"every search runs on the first position of {game}, one after the other; that may take a minute"
         say(f"arena-bot: {told}", err=True)
-    comparison = compare_searches(rules, root, depth, evaluate)
+    with locate_failures():
+        comparison = compare_searches(rules, rules.initial(Dice(b"compare", 0))[0], depth, evaluate)
     if json_:
         import msgspec
 

@@ -55,13 +55,13 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
     )
     own, program = split_arguments(args)
     read = parser.parse_args(own)
-    if not program:
+    if not program or not program[0]:  # the variable that names it may be empty
         raise UsageFault(
             f"there is no program to run: give it at the end, as in {prog_name} --game {game_names()[0]} -- ./mybot"
         )
     folder = None if read.match_logs is None else MatchLogFolder(read.match_logs)
     bot = PipedBot(
-        Path(program[0]).stem,
+        Path(program[0]).stem or program[0],
         program,
         read.version,
         fresh=read.fresh,

@@ -104,6 +104,9 @@ def _parse_move(said: Mapping[str, Any], turn: Turn, left_out: Callable[[str], N
     """Return the choice in a message `move`, with the supported fields of its `info`."""
     match, ply = said.get("match", turn.match), said.get("ply", turn.ply)
     if (match, ply) != (turn.match, turn.ply):
+        if not (isinstance(match, str) and isinstance(ply, int)):
+            named = f"match {short_repr(match, MAX_QUOTED_LENGTH)} and ply {short_repr(ply, MAX_QUOTED_LENGTH)}"
+            raise UnusableAnswer(f"wrote a move for {named}: match is a text and ply a number, as in the turn")
         raise StaleAnswer(f"answered ply {str(ply)[:20]} of {str(match)[:40]}")
     move, info = said.get("move"), said.get("info") or {}
     if not isinstance(move, dict):

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from bots.commands.match_logs import OutputReader
 from machine.fork_requests import ForkedProgram, ForkRequest
@@ -250,13 +249,13 @@ def _quote_end(written: bytearray) -> str:
 
 def _explain_start_failure(program: str, error_number: int) -> str:
     """Return why the system can't run a program, and what the user can do about it."""
-    if error_number == errno.ENOENT and shutil.which(program) is None and not Path(program).exists():
+    if error_number == errno.ENOENT and shutil.which(program) is None and not os.path.exists(program):
         return f"there is no program {program!r}: give its path, as in ./mybot, or a name that is on PATH"
-    if error_number == errno.ENOENT and Path(program).is_file() and "/" not in program:
+    if error_number == errno.ENOENT and os.path.isfile(program) and "/" not in program:
         return f"{program!r} is not on PATH: write ./{program}"
     if error_number == errno.ENOENT:
         return f"{program!r} names an interpreter in its first line, after #!, that is not there"
-    if error_number == errno.EACCES and Path(program).is_dir():
+    if error_number == errno.EACCES and os.path.isdir(program):
         return f"{program!r} is a folder: give the path of a program in it"
     if error_number == errno.EACCES:
         return f"{program!r} can't be executed: chmod +x {program}"

@@ -66,7 +66,7 @@ def uci(args: Sequence[str], prog_name: str) -> None:
     )
     own, command = split_arguments(args)
     read = parser.parse_args(own)
-    if not command:
+    if not command or not command[0]:
         raise UsageFault(f"there is no engine to run: give it at the end, as in {prog_name} -- stockfish")
     options = _parse_options(read.option)
     bot = UciBot(Path(command[0]).stem, command, options, read.move_overhead)

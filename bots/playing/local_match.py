@@ -22,6 +22,7 @@ from bots.client.bot import Bot
 from bots.client.conversation import Conversation
 from bots.client.settings import Settings
 from bots.client.worker_threads import Work, WorkResult, do_work
+from bots.mistakes import is_of_project
 from machine.client.client_protocol import PrintLine
 from machine.code_timer import CodeTimer, TimeUp
 from machine.timestamps import utc_now
@@ -161,8 +162,10 @@ class LocalClient:
         except TimeUp:  # it rang just as the work was done
             return WorkResult(work)
         if isinstance(thought.cause, TimeUp):
-            place = "".join(traceback.format_tb(thought.cause.__traceback__)[1:-1]).rstrip()  # only the author's frames
-            self._say(f"{self.name}: stopped in {work.match}, long after its time was up\n{place}")
+            frames = traceback.extract_tb(thought.cause.__traceback__)
+            place = traceback.format_list([frame for frame in frames if not is_of_project(frame.filename)])
+            told = f"{self.name}: stopped in {work.match}, long after its time was up"
+            self._say("\n".join([told, *map(str.rstrip, place)]))
             return WorkResult(work)
         if thought.cause is not None and (self._raises or isinstance(thought.cause, KeyboardInterrupt)):
             raise thought.cause

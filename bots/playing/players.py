@@ -17,10 +17,11 @@ from msgspec.structs import replace
 from bots.client.bot import Bot
 from bots.client.loading import build_bot
 from bots.client.warm_up import warm_up_bot
+from bots.client.worker_threads import format_exception
 from bots.playing.local_match import LocalClient, LocalMatch
 from machine.code_timer import CodeTimer
 from protocol.bot_launch import BotSpec
-from protocol.errors import UsageFault
+from protocol.errors import Fault, UsageFault
 from protocol.games import shared_game
 from protocol.games.base import Game
 from referee.effects import MatchEvent
@@ -113,10 +114,16 @@ class Players(InProcessPlayers):
     @contextmanager
     def _record_fault(self, spec: BotSpec, what: str) -> Iterator[None]:
         """Record a `UsageFault` of this context in `failed_bots` if the bot is a Python file that can be read.
-        Otherwise, or if `strict` is set, raise it.
+        Otherwise, or if `strict` is set, raise it. An exception that the file's code raises becomes a
+        `UsageFault`.
         """
         try:
-            yield
+            try:
+                yield
+            except Exception as exc:  # in `check_game`, for instance
+                if isinstance(exc, Fault) or not _is_readable_file(spec):
+                    raise
+                raise UsageFault(f"{spec.name}: its code {format_exception(exc)}") from exc
         except UsageFault as fault:
             if self._strict or not _is_readable_file(spec):
                 raise

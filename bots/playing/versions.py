@@ -6,6 +6,7 @@ seat does not count. Only this option imports this module, because a bot that pl
 from __future__ import annotations
 
 import hashlib
+import os.path
 import secrets
 import sys
 from collections import Counter
@@ -92,7 +93,7 @@ def compare_versions(bot: Bot, settings: Settings) -> None:
     if settings.open or settings.opponent is not None:
         raise UsageFault("--against plays on this machine, without an arena: leave out --open and --opponent")
     try:
-        rules = load_game(settings.game or bot.games[0], settings.config)
+        rules = load_game(settings.game or next(iter(bot.games), ""), settings.config)
     except UnknownGame as exc:
         raise UsageFault(str(exc)) from exc
     if not rules.zero_sum:
@@ -172,7 +173,7 @@ def _other_presets(rules: Game[Any, Any]) -> str:
 
 def _load(word: str, rules: Game[Any, Any]) -> Bot:
     """Return the other version of the bot, from the file or name `word`. Raise `UsageFault` if it cannot be loaded."""
-    if Path(word).is_file():
+    if os.path.isfile(word):
         made = load_bot(Path(word), None, Path(word).stem, {}, {})
     elif word.endswith(".py"):
         raise UsageFault(f"there is no {word}: save a copy of your program there before you change it")

@@ -80,8 +80,8 @@ class WorkerPool(ABC):
                     losses += 1
                     if losses == MAX_LOSSES_IN_A_ROW:
                         raise ArenaFault(
-                            f"workers ended {MAX_LOSSES_IN_A_ROW} times in a row before they gave a result: is "
-                            f"there enough memory for {self.size}? Try a lower --jobs"
+                            f"workers ended {MAX_LOSSES_IN_A_ROW} times in a row before they gave a result: did "
+                            f"a bot end its process, or is the memory too small for {self.size}? Try a lower --jobs"
                         )
                     again.sort()
                     suspects.update(number for number, _ in again)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from arena.commands import sprt
 from arena.commands.sprt import SprtOptions, read_options, split_by_opponent
 from commands import call
 
@@ -28,6 +30,10 @@ REFUSED = [
         ("greedy", "greedy", "--game", "nim"),
         "two bots are called 'greedy': give one another name, like greedy-2=BOT",
     ),
+    (
+        ("greedy", "x=random", "x=perfect", "--game", "nim"),
+        "two bots are called 'x': give one another name, like x-2=BOT",
+    ),
     (("greedy", "gredy", "--game", "nim"), "there is no bot 'gredy': one of "),
     (("greedy", "random", "--game", "chess"), "there is no game 'chess': one of nim, "),
     ((*NIM, "--seats", "2"), "--seats is 2: nim has two seats under this config, one for each bot"),
@@ -43,6 +49,7 @@ REFUSED = [
         "this config: `arena tournament` compares payoffs",
     ),
     ((*DUEL, "--h0", "0.02", "--h1", "0.02"), "h1 is 0.02: it must be more than h0, which is 0.02"),
+    ((*NIM, "--h1", "1e-20"), "h1 is 1e-20: it must be more than h0, which is 0, by 5e-07 at least"),
     ((*DUEL, "--h0", "0.02"), "--h1 is missing: give both hypotheses, like --h0 0 --h1 0.02"),
     ((*DUEL, "--unit", "elo"), "--h1 is missing: "),
     ((*DUEL, "--h1", "2"), "h1 is 2: it must be a score between -0.5 and 0.5"),
@@ -54,6 +61,8 @@ REFUSED = [
     ),
     ((*DUEL, "--alpha", "0.5"), "alpha is 0.5: it must be above 0 and below 0.5"),
     ((*DUEL, "--beta", "0"), "beta is 0: it must be above 0 and below 0.5"),
+    ((*NIM, "--alpha", "1e-310"), "alpha is 1e-310: it must be 1e-12 at least"),
+    (("perfect", *NIM, "--beta", "1e-310"), "beta is 1e-310: it must be 1e-12 at least"),
     ((*DUEL, "--value", "best"), "risk-duel under this config has no value function 'best': it has exact, "),
     (
         ("random", "perfect", "--game", "kuhn", "--value", "equilibrium"),
@@ -138,3 +147,11 @@ def test_with_more_than_two_seats_copies_of_both_bots_sit_in_all_of_them() -> No
     assert names == ["greedy", "greedy-2", "random", "random-2", "random-3", "random-4"]
     assert [one.spec.bot for one in setup.contestants if one.spec] == ["greedy"] * 2 + ["random"] * 4
     assert (question.value, setup.strict) == (None, True)
+
+
+def test_with_more_than_two_seats_the_verdict_on_several_bots_has_the_name_of_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sprt, "_run", lambda *_: {"findings": Mock(verdict="h1")})
+    done = call("arena", "test", "greedy", "random", "raider", *THREE[2:], "--seed", "1", "--data", str(tmp_path))
+    assert done.out.lstrip().startswith("greedy is better than each of random, raider. "), done.err

@@ -169,6 +169,7 @@ def test_compare_names_the_games_that_it_takes() -> None:
         (["kuhn"], "kuhn can't be searched, because it hides information: use one of nim, "),
         (["nim", "--set", "heaps=-1"], "heaps[0] is -1"),
         (["nim", "--set", "pile=3"], "no config key 'pile'"),
+        (["nim", "--set", "pile"], "--set 'pile': it must be key=value"),
         (["nim", "--depth", "0"], "--depth is 0: it must be 1 to 64 plies"),
         (["nim", "--eval", "lines"], "nim has no evaluation 'lines'"),
     ],

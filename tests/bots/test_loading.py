@@ -79,6 +79,11 @@ def test_two_versions_of_a_bot_have_each_the_modules_beside_it(tmp_path: Path) -
     assert found == [("one", "depth one"), ("two", "depth two")]
 
 
+def test_a_text_beside_a_program_is_no_module(tmp_path: Path) -> None:
+    (tmp_path / "msgspec.txt").touch()
+    assert isinstance(load(tmp_path, BOT + "import sys\nassert 'msgspec' in sys.modules"), Bot)
+
+
 def test_a_program_beside_this_library_shares_it(tmp_path: Path) -> None:
     (tmp_path / "bots").mkdir()
     assert isinstance(load(tmp_path, BOT + "run(Mine('own'))"), Bot)
@@ -119,6 +124,7 @@ def test_nothing_of_it_stays_in_this_process(tmp_path: Path) -> None:
         (BOT + "import nowhere", None, "mine.py: its code failed before it called run(bot), in line 14: ModuleNot"),
         (BOT + "run(Mine('x', depht=3))", None, "mine.py: its code failed before it called run(bot), in line 14: Type"),
         (BOT + "raise SystemExit(3)", None, "mine.py: it ended before it called run(bot), with exit code 3"),
+        (BOT + "x = " + "-" * 10_000 + "1", None, "mine.py is not a Python program: "),
     ],
 )
 def test_a_file_that_gives_no_bot_is_refused_in_a_line(text: str, cls: str | None, says: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -173,6 +174,15 @@ class Static(Bot):
         return turn.legal[0]
 
 
+class OneWord(Bot):
+    """Forgets the comma of a tuple of one game."""
+
+    games = "nim"
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        return turn.legal[0]
+
+
 class Versioned(Bot):
     """Says in the class which version it is."""
 
@@ -189,10 +199,11 @@ class Versioned(Bot):
         (Selfless, "Selfless.choose can't be called with a turn: write def choose(self, turn)"),
         (Waiting, "Waiting.choose is async, but is never awaited: write def choose(self, turn)"),
         (Silent, "Silent has no method choose: write def choose(self, turn), which returns a move"),
+        (OneWord, "OneWord.games is 'nim', a text: write games = ['nim']"),
     ],
 )
-def test_a_bot_without_choose_is_told_before_it_plays(cls: type[Bot], says: str) -> None:
-    with pytest.raises(UsageFault, match=says.replace("(", r"\(").replace(")", r"\)")):
+def test_a_bot_that_cannot_play_is_told_before_it_plays(cls: type[Bot], says: str) -> None:
+    with pytest.raises(UsageFault, match=re.escape(says)):
         cls("mine")
 
 
@@ -203,5 +214,7 @@ def test_a_static_choose_is_one() -> None:
 def test_the_version_of_the_class_is_that_of_its_bots_unless_they_say_another() -> None:
     assert (Versioned("mine").version, Versioned("mine", "3").version) == ("2", "3")
     assert copy.deepcopy(Versioned("mine")).version == "2"
-    played = play([Versioned, "random"], "nim")
-    assert [seat.version for seat in played.record.header.seats] == ["2", ""]
+    numbered = Versioned("mine")
+    numbered.version = 3  # type: ignore[assignment]  # as authors write it
+    played = play([Versioned, numbered], "nim")
+    assert [seat.version for seat in played.record.header.seats] == ["2", "3"]

@@ -200,6 +200,10 @@ RIGHT = """a move is a line like {"heap":0,"take":1}; write everything else to s
             """wrote '{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}', which has a number that no""",
         ),
         (b'{"type":"move"}', f"wrote a move without a map in the field move: {RIGHT}"),
+        (
+            b'{"type":"move","ply":"0","move":{"heap":0,"take":1}}',
+            "wrote a move for match 'm-1' and ply '0': match is a text and ply a number, as in the turn",
+        ),
     ],
 )
 def test_a_line_that_is_no_answer_is_quoted_with_what_would_be_one(line: bytes, says: str) -> None:

@@ -60,6 +60,7 @@ def test_a_program_that_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path)
         refused("nosuch"), "there is no program 'nosuch': give its path, as in ./mybot, or a name that is on PATH"
     )
     assert_refused(refused(str(tmp_path)), f"'{tmp_path}' is a folder: give the path of a program in it")
+    assert_refused(refused("."), "'.' is a folder: give the path of a program in it")
     assert_refused(refused(str(closed)), f"'{closed}' can't be executed: chmod +x {closed}")
     assert_refused(
         refused(f"{words}"), f"'{words}' is not a program: begin a script with #!/bin/sh, or put its interpreter"
@@ -73,6 +74,7 @@ def test_without_a_program_it_says_where_one_goes() -> None:
     says = "there is no program to run: give it at the end, as in arena-bot pipe --game nim -- ./mybot"
     assert_refused(call("arena-bot", "pipe", "--game", "nim"), says)
     assert_refused(call("arena-bot", "pipe", "--game", "nim", "--"), says)
+    assert_refused(call("arena-bot", "pipe", "--game", "nim", "--", ""), says)
 
 
 def refused(program: str) -> Done:

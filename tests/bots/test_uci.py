@@ -136,6 +136,7 @@ def test_what_an_engine_lacks_is_said_before_it_plays(script: Any) -> None:
     ("words", "said"),
     [
         ((), "there is no engine to run: give it at the end, as in arena-bot uci -- stockfish"),
+        (("--", ""), "there is no engine to run: "),
         (("--option", "Hash", "--", "sh"), "--option 'Hash': write NAME=VALUE, as in Hash=64"),
         (("--", "./no-engine"), "there is no program './no-engine'"),
     ],

@@ -163,7 +163,8 @@ def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
     with process_pool(2) as crew, pytest.raises(ArenaFault) as caught:
         list(crew.run(worker_tasks.die, range(10)))
     assert str(caught.value) == (
-        "workers ended 3 times in a row before they gave a result: is there enough memory for 2? Try a lower --jobs"
+        "workers ended 3 times in a row before they gave a result: did a bot end its process, or is the "
+        "memory too small for 2? Try a lower --jobs"
     )
     assert set(multiprocessing.active_children()) <= set(before)
 

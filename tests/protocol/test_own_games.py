@@ -240,6 +240,8 @@ def test_rules_that_fail_in_a_match_are_named_without_a_traceback(tmp_path: Path
     tried = call("arena", "try", "a=random", "b=random", "--game", str(wrong), "--quiet")
     assert tried.code == 2
     assert tried.err == "arena: wrong.py, line 41: AttributeError: 'Grid' object has no attribute 'rows'\n"
+    compared = call("arena-bot", "compare", str(wrong), "--depth", "1")
+    assert (compared.code, compared.err.splitlines()[-1]) == (2, tried.err.replace("arena:", "arena-bot:").strip())
 
 
 def test_a_watched_trial_names_the_file_again_in_its_command(race: Path) -> None:
