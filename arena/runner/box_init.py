@@ -107,7 +107,9 @@ def _become(limits: BoxLimits, command: list[str], streams: list[int]) -> None:
         _confine(limits)
         os.execvp(command[0], command)  # noqa: S606 - a stranger's program, in its box
     except OSError as exc:
-        os.write(STANDARD_ERROR, f"{command[0]} can't be started: {exc.strerror}\n".encode(errors="replace"))
+        is_script = isinstance(exc, FileNotFoundError) and os.path.exists(command[0])
+        why = "its first line, after #!, names a program that is not there" if is_script else exc.strerror
+        os.write(STANDARD_ERROR, f"{command[0]} can't be started: {why}\n".encode(errors="replace"))
     finally:
         os._exit(EXIT_CODE_NOT_STARTED)
 

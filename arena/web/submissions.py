@@ -13,6 +13,7 @@ import itertools
 import logging
 import secrets
 import time
+import unicodedata
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import TypeVar
@@ -360,10 +361,10 @@ def _file_of(request: Request) -> str | None:
 
     Raise `UsageFault` if it is too long.
     """
-    file = request.query_params.get("file", f"bot{ZIP_ENDING}")
+    file = unicodedata.normalize("NFC", request.query_params.get("file", f"bot{ZIP_ENDING}"))  # as macOS does not
     if len(file) > MAX_NAME_CHARS:
         raise UsageFault(f"the name of the file has {len(file)} characters: {MAX_NAME_CHARS} at most")
-    return None if file.endswith(ZIP_ENDING) else file
+    return None if file.lower().endswith(ZIP_ENDING) else file
 
 
 def _read(request: Request, file: str | None, data: bytes, limits: SubmissionLimits) -> Submission:
