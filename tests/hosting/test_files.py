@@ -69,6 +69,9 @@ async def test_the_owner_fetches_the_files_that_a_version_keeps(tmp_path: Path) 
         done = await kept("--to", str(out))
         assert done.out == "opinions.json  600000 bytes\n", done.err
         assert (out / "opinions.json").read_bytes() == large
+        (out / "opinions.json").write_text("mine")
+        assert "opinions.json already exists and is not overwritten" in (await kept("--to", str(out))).err
+        assert (out / "opinions.json").read_text() == "mine"
         url = f"{await arena.page()}/api/v1/bots/mine/kept"
         assert (await get(url, None)).status == 401
         own = find_or_make_token(arena.url, "mine", default_path())
