@@ -144,7 +144,7 @@ class BotSubmissions:
         is refused.
         """
         limits = self._prepare()
-        if self._token is not None and file.endswith(".zip"):
+        if self._token is not None and file.lower().endswith(".zip"):
             _refuse_token(content, self._token)
         elif self._token is not None:
             content = content.replace(self._token.encode(), b"")

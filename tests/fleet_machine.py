@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from hypothesis import strategies as st
@@ -278,19 +279,46 @@ class FleetMachine(RuleBasedStateMachine):
         self.bots_are_spread_evenly()
 
     def bots_are_spread_evenly(self) -> None:
-        """Once nothing else is to be done, no runner has two free slots more than another one, and no bot moves."""
+        """Once nothing else is to be done, no runner has two free slots more than another one, and no bot moves, though
+        one bot ends by itself again and again.
+        """
         for match in list(self.matches):
             del self.matches[match]
             self.feed(MatchWithdrawn(match))
+        crashing = min(self.active.keys() - self.paused, default="")
         until = self.now + PATIENCE_S
         while self.now < until:
-            for bot in list(self.finishing):
+            for bot in [bot for bot in self.runs if bot in self.finishing or bot == crashing]:
                 self.end(bot)
-            self.time_passes(SNAPSHOT_INTERVAL_S)
+            for _ in range(1 + self.count % 2):
+                self.time_passes(SNAPSHOT_INTERVAL_S)
         assert not self.finishing
-        free = {runner: slots - len(self.running_on(runner)) for runner, slots in self.slots.items()}
-        for runner, _ in self.runs.values():
-            assert max(free.values()) - free[runner] < MIN_SLOT_DIFFERENCE
+        staying = [runner for bot, (runner, _) in self.runs.items() if bot != crashing]
+        free = {runner: slots - staying.count(runner) for runner, slots in self.slots.items()}
+        assert all(max(free.values()) - free[runner] < MIN_SLOT_DIFFERENCE for runner in staying)
+        self.no_bot_loses_its_place_to_a_runner_that_can_not_run_it()
+
+    def no_bot_loses_its_place_to_a_runner_that_can_not_run_it(self) -> None:
+        """Two runners join that have most free slots, and can run no bot: one says so. Each bot tries each of them once
+        at most.
+        """
+        unfit = {self.count + 1: False, self.count + 2: True}
+        self.count += 2
+        for runner in unfit:
+            self.slots[runner] = 9
+            self.feed(RunnerJoined(runner, 9))
+        tries = Counter[tuple[str, int]]()
+        for _ in range(80):
+            for bot, (runner, _) in list(self.runs.items()):
+                if runner in unfit:
+                    tries[bot, runner] += 1
+                    self.end(bot, runner_failed=unfit[runner])
+                elif bot in self.finishing:
+                    self.end(bot)
+            self.time_passes(MIN_TURN_S)
+        assert max(tries.values(), default=1) == 1
+        assert not self.finishing
+        assert self.runs.keys() == self.active.keys() - self.paused
 
     def end_match(self, match: str, *, runner_failed: bool = False) -> None:
         runner = self.played[match]

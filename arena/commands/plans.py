@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from arena.commands.output import format_minute, format_table, print_document, terminal_columns
 from arena.commands.tournament_options import read_sets
 from arena.operations.plans import check_start, checked_draft
-from arena.operator.client import NoServer, NoServerAnswer, ask_server
+from arena.operator.client import NoServer, ask_server
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.operator.status import ServerStatus, StatusRequest
 from arena.store import planned
@@ -32,7 +32,7 @@ from arena.store.planned import (
 from arena.store.server_url import is_server_url
 from arena.store.store import Reader, Store
 from machine.terminal import say
-from protocol.errors import UsageFault
+from protocol.errors import Fault, UsageFault
 
 MIN_START_COLUMNS = 100
 """Minimum width of the terminal, in columns, at which the table of plans has their starts, and which are nightly."""
@@ -81,8 +81,8 @@ def _say_who_plays(where: str, data: Path) -> None:
         status = ask_server(data, StatusRequest(most=0), ServerStatus)
     except NoServer:
         say("a server that hosts bots plays it: arena serve --runners N, or --hosting")
-    except NoServerAnswer:
-        pass  # what is planned is stored, and a server that is busy says nothing about its hosting
+    except Fault:
+        pass  # what is planned is stored, and a server that does not answer says nothing about its hosting
     else:
         if status.hosting is None:
             say("the server hosts no bots, so it does not play it: restart it with --runners N, or --hosting")

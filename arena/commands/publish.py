@@ -28,8 +28,7 @@ from arena.store.store import Reader
 from arena.store.tournaments import TournamentTable, tournament_table
 from arena.web.offline import offline_page
 from arena.web.result_file import result_file
-from machine.atomic_write import replacing_folder
-from machine.output_file import write_output
+from machine.atomic_write import replacing_folder, write_new_file
 from machine.terminal import say
 from protocol.display import csv_cell, format_count, short_repr
 from protocol.display_names import fold_display_name
@@ -141,7 +140,7 @@ def _read_matches(reader: Reader, tournament: str) -> list[Result]:
 
 
 def write_sources(where: str, to: Path, tournament: str | None) -> None:
-    """Write the programs of hosted bots into one zip, each in a folder with the bot's name: those that entered a
+    """Write the programs of hosted bots into a new zip, each in a folder with the bot's name: those that entered a
     tournament, or else those that are active. One that is damaged in the database is left out, and told. Raise `Fault`
     if there are none, or the file can't be written.
     """
@@ -164,5 +163,5 @@ def write_sources(where: str, to: Path, tournament: str | None) -> None:
             else f"no hosted bot entered a tournament {short_repr(tournament)}, or their programs are deleted"
         )
     with translate_write_errors(to):
-        write_output(to, packed.getvalue())
+        write_new_file(to, packed.getvalue())
     say(f"{to}: {format_count(count, 'program', 'programs')}, each in a folder with its bot's name")

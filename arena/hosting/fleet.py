@@ -2,7 +2,8 @@
 
 A runner has slots, and each bot that it runs takes one. If there are more bots than slots, they take turns. A bot that
 has to give its slot up, or whose version was replaced, finishes its matches under way first. So does one that moves to
-a runner with more free slots, for example to one that has joined after another was lost. A runner makes one check
+a runner with more free slots, for example to one that has joined after another was lost. A bot that soon ended on a
+runner, which may lack its language, runs on another one if it can, and does not move back. A runner makes one check
 beside its bots, so that new versions are checked even when all slots are taken, and further checks in its free slots.
 
 A match of a tournament is played by one runner as a whole, and takes a slot for each seat. While bots wait for a slot,
@@ -15,6 +16,7 @@ looked at again then.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -196,6 +198,9 @@ class _Run:
     """True if the bot was started to finish the match that it had begun: it is paused, or its version was replaced."""
     is_finishing: bool = False
 
+    def is_steady(self, now: float) -> bool:
+        return now - self.started >= MIN_STEADY_RUN_S
+
 
 @dataclass
 class _Delay:
@@ -218,6 +223,10 @@ class Fleet:
         """The bots that shall run and do not, with the time since which they wait."""
         self._uncertain: set[str] = set()
         """The bots of which only the next snapshot says whether their match with a replaced version is over."""
+        self._misfits: dict[str, dict[int, float]] = {}
+        """The runners on which a bot soon ended by itself, or that could not run it, with the time. It runs elsewhere
+        if it can, and else where that was longest ago.
+        """
         self._unchecked: dict[int, _Check] = {}
         """The versions that wait for their check, by id."""
         self._checked_at: dict[str, float] = {}
@@ -300,7 +309,9 @@ class Fleet:
         return []
 
     def _on_snapshot(self, snapshot: Snapshot, now: float) -> list[Effect]:
-        self._wanted = {bot.bot: bot for bot in snapshot.bots}
+        before, self._wanted = self._wanted, {bot.bot: bot for bot in snapshot.bots}
+        kept = {bot for bot in self._wanted.keys() & before.keys() if self._wanted[bot].version == before[bot].version}
+        self._misfits = {bot: runners for bot, runners in self._misfits.items() if bot in kept}
         self._waiting = {bot: self._waiting.get(bot, now) for bot in self._wanted if bot not in self._runs}
         self._uncertain.clear()
         self._update_checks(snapshot.unchecked, now)
@@ -337,6 +348,8 @@ class Fleet:
             since = run.since
         elif not run.is_finishing or (run.is_last and now - run.started < FIRST_RESTART_DELAY_S):
             self._delay(ended.bot, run, now)
+        if ended.runner_failed or not (run.is_finishing or run.is_steady(now)):
+            self._misfits.setdefault(ended.bot, {})[run.runner] = now
         del self._runs[ended.bot]
         self._runners[run.runner].bots.remove(ended.bot)
         self._await_slot(ended.bot, since)
@@ -346,7 +359,7 @@ class Fleet:
 
     def _delay(self, bot: str, run: _Run, now: float) -> None:
         before = self._delays.get(bot)
-        is_first = before is None or now - run.started >= MIN_STEADY_RUN_S
+        is_first = before is None or run.is_steady(now)
         seconds = FIRST_RESTART_DELAY_S if is_first or before is None else min(2 * before.seconds, MAX_RESTART_DELAY_S)
         self._delays[bot] = _Delay(seconds, now + seconds)
 
@@ -419,7 +432,7 @@ class Fleet:
 
     def _start_bots(self, waiting: list[str], reserved: int | None, now: float) -> Iterator[Effect]:
         """Start the bots in free slots, but for those of the runner `reserved`, and remove them from `waiting`."""
-        while waiting and (freest := self._find_freest(now, reserved)) is not None:
+        while waiting and (freest := self._find_freest(now, reserved, waiting[0])) is not None:
             yield from self._start_bot(freest, waiting.pop(0), now)
 
     def _stop_match(self, now: float) -> StopMatch | None:
@@ -464,14 +477,19 @@ class Fleet:
         extra_checks = max(0, len(runner.checks) - 1)
         return runner.slots - len(runner.bots) - self._matches.slots_on(number) - extra_checks
 
-    def _find_freest(self, now: float, reserved: int | None) -> int | None:
-        """Return the runner with most free slots that is not `reserved`; None if no slot is free."""
+    def _find_freest(self, now: float, reserved: int | None, bot: str = "") -> int | None:
+        """Return the runner with most free slots that is not `reserved`, if possible one that fits the bot; None if no
+        slot is free.
+        """
         free = {
             number: self._free_slots(number)
             for number, one in self._runners.items()
             if one.takes_more(now) and number != reserved
         }
-        freest = max(free, key=free.__getitem__, default=None)
+        misfits = self._misfits.get(bot, {})
+        freest = max(
+            free, key=lambda number: (free[number] > 0, -misfits.get(number, -math.inf), free[number]), default=None
+        )
         return freest if freest is not None and free[freest] > 0 else None
 
     def _start_bot(self, number: int, bot: str, now: float) -> list[Effect]:
@@ -517,21 +535,31 @@ class Fleet:
                 break  # nor is there a slot for those behind it
 
     def _balance(self, now: float) -> Iterator[FinishBot]:
-        """Let a bot of the runner with the fewest free slots finish, so that it starts on the one with the most, which
-        must have at least `MIN_SLOT_DIFFERENCE` more. One bot moves at a time, and only while nothing else is to be
-        started, checked or played.
+        """Let a bot finish whose runner has at least `MIN_SLOT_DIFFERENCE` free slots less than another one that fits
+        the bot, where it starts then: one of the fullest runner, if possible one without a match. One bot moves at a
+        time, and only while nothing else can be started soon, checked or played, and no bot may soon end by itself.
         """
-        if self._waiting or self._unchecked or self._matches.slots or self._matches.first_waiting is not None:
+        if self._unchecked or self._matches.slots or self._matches.first_waiting is not None:
             return
-        if any(one.checks for one in self._runners.values()) or any(run.is_finishing for run in self._runs.values()):
+        if any(self._may_start(bot, now + FIRST_RESTART_DELAY_S) for bot in self._waiting):
+            return
+        if any(
+            run.is_finishing or (bot in self._misfits and not run.is_steady(now)) for bot, run in self._runs.items()
+        ):
+            return
+        if any(runner.checks for runner in self._runners.values()):
             return
         free = {number: self._free_slots(number) for number, one in self._runners.items() if one.takes_more(now)}
-        fullest = min((number for number in free if self._runners[number].bots), key=free.__getitem__, default=None)
-        if fullest is None or max(free.values()) - free[fullest] < MIN_SLOT_DIFFERENCE:
-            return
-        over = [bot for bot in self._runners[fullest].bots if now - self._runs[bot].started >= MIN_TURN_S]
-        if over:
-            yield from self._finish([min(over, key=lambda bot: (self._is_playing(bot), self._runs[bot].started, bot))])
+        movable = [
+            (free[run.runner], self._is_playing(bot), run.started, bot)
+            for bot, run in self._runs.items()
+            if run.runner in free
+            and now - run.started >= MIN_TURN_S
+            and max(free[one] for one in free if one not in self._misfits.get(bot, ()) or one == run.runner)
+            >= free[run.runner] + MIN_SLOT_DIFFERENCE
+        ]
+        if movable:
+            yield from self._finish([min(movable)[-1]])
 
     def _is_playing(self, bot: str) -> bool:
         return bot in self._wanted and self._wanted[bot].began is not None

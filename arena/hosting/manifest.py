@@ -58,15 +58,13 @@ def read_manifest(files: Mapping[str, bytes], games: Collection[str]) -> Manifes
     Raise `UsageFault` if there is none, or if it is wrong.
     """
     if MANIFEST_FILE not in files:
-        raise UsageFault(
-            f'there is no {MANIFEST_FILE}: add one beside the program, with a line like language = "python" and '
-            f"a line like games = {json.dumps(sorted(games)[:1])}"
-        )
+        raise UsageFault(_describe_missing_manifest(files, games))
     size = len(files[MANIFEST_FILE])
     if size > MAX_MANIFEST_BYTES:
         raise UsageFault(f"{MANIFEST_FILE} has {size} bytes: at most {MAX_MANIFEST_BYTES}")
     try:
-        fields = tomllib.loads(files[MANIFEST_FILE].decode())
+        text = files[MANIFEST_FILE].decode("utf-8-sig")  # some editors begin a file with a mark
+        fields = tomllib.loads(text)
     except (ValueError, RecursionError) as exc:  # not UTF-8, not TOML, or a number of too many digits
         raise UsageFault(f"{MANIFEST_FILE} is not TOML: {exc}") from exc
     if "games" not in fields:
@@ -78,6 +76,20 @@ def read_manifest(files: Mapping[str, bytes], games: Collection[str]) -> Manifes
         return _resolve(msgspec.convert(fields, _Declaration), files, games)
     except UsageFault as fault:
         raise UsageFault(f"{MANIFEST_FILE}: {fault}") from fault
+
+
+def _describe_missing_manifest(files: Mapping[str, bytes], games: Collection[str]) -> str:
+    deeper = min((path for path in files if path.endswith(f"/{MANIFEST_FILE}")), default="")
+    if deeper:
+        folder = short_repr(deeper.removesuffix(f"/{MANIFEST_FILE}"))
+        return f"{MANIFEST_FILE} is in the folder {folder}: hand in this folder alone"
+    inner = min((path for path in files if path.lower().endswith(".zip")), default="")
+    if inner:
+        return f"there is no {MANIFEST_FILE}, but another zip, {short_repr(inner)}: hand that one in"
+    return (
+        f'there is no {MANIFEST_FILE}: add one beside the program, with a line like language = "python" and '
+        f"a line like games = {json.dumps(sorted(games)[:1])}"
+    )
 
 
 def _resolve(declaration: _Declaration, files: Mapping[str, bytes], games: Collection[str]) -> Manifest:
@@ -118,7 +130,7 @@ def _resolve_commands(declaration: _Declaration, games: tuple[str, ...], files: 
         raise UsageFault(
             f"file is {short_repr(file)}, which {language} takes for an option: let its name begin otherwise"
         )
-    build, command = recipe_of(language, file, files[file].decode(errors="replace"))
+    build, command = recipe_of(language, file, files[file].decode("utf-8-sig", "replace"))
     if declaration.build is not None:
         build = tuple(declaration.build)
     return Manifest(games=games, command=command, build=build, language=language)

@@ -49,7 +49,7 @@ class Submission(Struct, frozen=True, kw_only=True):
         return found.hexdigest()
 
     def pack(self) -> bytes:
-        """Return the files as a zip, which `read_submission` reads. Equal files give equal zips."""
+        """Return the files as a zip, which `read_packed` reads. Equal files give equal zips."""
         packed = BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(self.files):
@@ -58,7 +58,16 @@ class Submission(Struct, frozen=True, kw_only=True):
 
 
 def read_submission(data: bytes, games: Collection[str], limits: SubmissionLimits) -> Submission:
-    """Return the submission in a zip. `games` are those that the arena has. Raise `UsageFault` if it is wrong."""
+    """Return the submission in an author's zip, without what systems add to folders and zips. `games` are those that
+    the arena has. Raise `UsageFault` if it is wrong.
+    """
+    limits.check_packed(len(data))
+    files = {path: content for path, content in unpack(data, limits).items() if not _is_clutter(path)}
+    return _checked(_without_outer_folder(files), games)
+
+
+def read_packed(data: bytes, games: Collection[str], limits: SubmissionLimits) -> Submission:
+    """Return the submission that `Submission.pack` packed. Raise `UsageFault` if it is wrong."""
     limits.check_packed(len(data))
     files = unpack(data, limits)
     return Submission(files=files, manifest=read_manifest(files, games))
@@ -76,7 +85,23 @@ def read_source_file(
         raise UsageFault(f"the name of the file is {short_repr(name)}: leave out its folder")
     _check_path(name)
     files = {name: data, MANIFEST_FILE: manifest_of_file(name, of_games)}
-    return Submission(files=files, manifest=read_manifest(files, games))
+    return _checked(files, games)
+
+
+def _checked(files: Mapping[str, bytes], games: Collection[str]) -> Submission:
+    """Return the submission that has these files. Raise `UsageFault` if its manifest is wrong, or if a script of it has
+    line ends that no shell can read.
+    """
+    manifest = read_manifest(files, games)
+    for command in filter(None, (manifest.build, manifest.command)):
+        script = command[1] if command[0] == "sh" and len(command) > 1 else command[0]
+        content = files.get(script.removeprefix("./"), b"")
+        if (command[0] == "sh" or content.startswith(b"#!")) and content.partition(b"\n")[0].endswith(b"\r"):
+            raise UsageFault(
+                f"{short_repr(script)} has the line ends of Windows (CRLF) and can't run so: save it with those of "
+                "Unix (LF)"
+            )
+    return Submission(files=files, manifest=manifest)
 
 
 def digest_of_source(submission: Submission, file: str) -> str:
@@ -181,3 +206,9 @@ def _without_outer_folder(files: dict[str, bytes]) -> dict[str, bytes]:
     if f"{folder}/{MANIFEST_FILE}" not in files:
         return files
     return {path.removeprefix(f"{folder}/"): content for path, content in files.items()}
+
+
+def _is_clutter(path: str) -> bool:
+    """Return whether a file was added by macOS, which keeps there how it shows a folder, and attributes of files."""
+    parts = path.split("/")
+    return parts[0] == "__MACOSX" or parts[-1] == ".DS_Store" or parts[-1].startswith("._")

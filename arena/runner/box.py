@@ -36,8 +36,10 @@ tar -cf - -C "$KEEP" {names} 2>/dev/null
 exit 0"""
 """The form of the script of `keep_script`. Unless the program fails, what it has left of the files follows its output,
 as a tar. A file that is not there is left out."""
-NICENESS = 5
-"""The nice value of a program, in addition to that of its client, which starts the box."""
+NICENESS, BUILD_NICENESS = 5, 15
+"""The nice value of a program, in addition to that of its client, which starts the box; and that of a build, which the
+runner starts. It is the same in the end: a build must not hold up programs that play.
+"""
 _CAPABILITIES = {"CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_PTRACE": 19}
 """The rights of the first process in a box if it is root, with their numbers in the kernel: to become the program's
 user, to signal its processes, and to read how much memory they share. The program has none of them."""
@@ -128,7 +130,7 @@ class Boxes(Struct, frozen=True, kw_only=True):
             files=limits.files,
             file_size=limits.file_size,
             user=self.users[place] if os.geteuid() == 0 else -1,
-            niceness=limit_niceness(NICENESS),
+            niceness=limit_niceness(BUILD_NICENESS if is_build else NICENESS),
             is_build=int(is_build),
         )
         rights = ["--cap-drop", "ALL", *_rights_options(_permitted_capabilities())] if os.geteuid() == 0 else []

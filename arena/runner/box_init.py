@@ -117,6 +117,14 @@ def _becomes_idle(timeout_s: float) -> bool:
     return True
 
 
+def _read_chunk(descriptor: int) -> bytes | None:
+    """Return a chunk of a stream: empty at its end, None if there is nothing to read now."""
+    try:
+        return os.read(descriptor, READ_CHUNK_BYTES)
+    except BlockingIOError:
+        return None
+
+
 def _signal_all(number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, number)
@@ -131,7 +139,9 @@ def _become(limits: BoxLimits, command: list[str], streams: list[int]) -> None:
         _confine(limits)
         os.execvp(command[0], command)  # noqa: S606 - a stranger's program, in its box
     except OSError as exc:
-        os.write(STANDARD_ERROR, f"{command[0]} can't be started: {exc.strerror}\n".encode(errors="replace"))
+        is_script = isinstance(exc, FileNotFoundError) and os.path.exists(command[0])
+        why = "its first line, after #!, names a program that is not there" if is_script else exc.strerror
+        os.write(STANDARD_ERROR, f"{command[0]} can't be started: {why}\n".encode(errors="replace"))
     finally:
         os._exit(EXIT_CODE_NOT_STARTED)
 
@@ -225,8 +235,8 @@ class BoxWatch:
         self._stop_or_continue(time.monotonic())
         if not is_idle:
             _becomes_idle(STOP_TIMEOUT_S)
-        while len(self._held[STANDARD_OUTPUT]) < MAX_HELD_BYTES and self.read(self._program.output):
-            pass
+        while len(self._held[STANDARD_OUTPUT]) < MAX_HELD_BYTES and (chunk := _read_chunk(self._program.output)):
+            self._take_answers(chunk, time.monotonic())
 
     def _look_due(self, now: float) -> float:
         """Return when to look at what the program uses. A look takes a while if there are many processes: it takes it
@@ -266,28 +276,29 @@ class BoxWatch:
 
     def read(self, descriptor: int) -> int:
         """Read a chunk of a stream, and return its length."""
-        try:
-            chunk = os.read(descriptor, READ_CHUNK_BYTES)
-        except BlockingIOError:
+        chunk, now = _read_chunk(descriptor), time.monotonic()
+        if chunk is None:
             return 0
-        now = time.monotonic()
         if not chunk:
             self._open.discard(descriptor)
         if descriptor == STANDARD_INPUT:
             self._pass_to_program(chunk, now)
-            return len(chunk)
-        self._allowances[descriptor].take(len(chunk))
-        if descriptor == self._program.output:
-            self._held[STANDARD_OUTPUT] += chunk
-            for beginning in self._said.scan(chunk):
-                self._gate.answer(beginning, now)
+        elif descriptor == self._program.output:
+            self._take_answers(chunk, now)
             if not self._may_run(now) and not self._program.is_stopped:
                 self._finish_turn()
             self._write(STANDARD_OUTPUT)
         else:
+            self._allowances[descriptor].take(len(chunk))
             self._held[STANDARD_ERROR] += self._errors.take(chunk)
             self._write(STANDARD_ERROR)
         return len(chunk)
+
+    def _take_answers(self, chunk: bytes, now: float) -> None:
+        self._allowances[self._program.output].take(len(chunk))
+        self._held[STANDARD_OUTPUT] += chunk
+        for beginning in self._said.scan(chunk):
+            self._gate.answer(beginning, now)
 
     def _pass_to_program(self, chunk: bytes, now: float) -> None:
         if not chunk:

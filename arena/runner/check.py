@@ -18,14 +18,14 @@ from arena.runner.hosted_bot import bot_environment, client_command
 from arena.runner.kept_state import kept_files_of
 from arena.runner.load import machine_load
 from arena.runner.unpack import BuildFailed
-from arena.runner.version_cache import BuiltProgram, DiskFull, VersionCache
+from arena.runner.version_cache import BuiltProgram, VersionCache, VersionGone
 from arena.runs.contestants import Contestant
 from arena.runs.job import MatchJob, MatchReport
 from arena.runs.match_host import TournamentHost
 from arena.runs.plan import Plan
 from machine.arguments import read_clock
 from protocol.display import escape_unprintable, format_count
-from protocol.errors import Fault
+from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load_game
 from protocol.match_logs import ProgramFault
 from protocol.names import fold_name
@@ -84,15 +84,13 @@ async def check_version(
     on_record: Callable[[str, bytes], None] = lambda game, record: None,
 ) -> CheckOutcome:
     """Check a version. Its program runs as the user at this place. `on_record` gets the game and the gzipped record of
-    each match. Raise `DiskFull` if this machine has no room.
+    each match. Raise `ArenaFault` if it can't be made for a reason that is not the version's.
     """
     try:
         program = await versions.get(check.digest, place)
     except BuildFailed as fault:
         return CheckOutcome(False, f"build: failed\n{_printable(str(fault))}")
-    except DiskFull:
-        raise
-    except Fault as fault:
+    except (UsageFault, VersionGone) as fault:
         return CheckOutcome(False, f"build: {fault}")
     lines = []
     if program.manifest.build:
@@ -170,13 +168,16 @@ def _judge(
     load: float = 0.0,
 ) -> CheckOutcome:
     """Return whether a bot played a match to its end, and the lines of the report about it. `load` is that of the
-    machine when the match ended: a program may be late because others have the processors.
+    machine when the match ended: a program may be late because others have the processors. Raise `ArenaFault` if no
+    match was played because the opponent failed.
     """
     result = report.result
     number = next(number for number, seat in enumerate(result.seats) if seat.bot == bot)
     seat = result.seats[number]
     if seat.reason == VOID:
         return CheckOutcome(True, f"{game}: not checked, as the match is void: the rules of {game} or the arena failed")
+    if not result.plies and seat.reason not in FORFEITS and any(one.reason in FORFEITS for one in result.seats):
+        raise ArenaFault(f"{OPPONENT} could not play {game} here, so no version of it can be checked")
     passed = seat.reason not in FORFEITS and result.plies > 0
     is_shared = [one.rank for one in result.seats].count(seat.rank) > 1
     what = "lost" if seat.rank > 1 else "drew" if is_shared else "won"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from arena.hosting.limits import CACHE_DAYS, DAY_S
-from arena.operator.bot_files import MAX_FILE_PART_BYTES, StoreMatchLog, UploadFilePart
+from arena.operator.bot_files import StoreMatchLog, UploadFilePart
 from arena.operator.client import NoServer, NoServerAnswer
 from machine.atomic_write import replacing_file
 from protocol.errors import Fault
@@ -26,6 +26,8 @@ HAND_IN_INTERVAL_S = 1.0
 """Seconds between two looks for what is new."""
 FOLDER_NAME = "matches"
 """The name of the folder of all logs that were not handed in yet."""
+FILE_PART_BYTES = 16 * 1024
+"""Bytes of each part of a file that is handed in: 10 KB/s are enough for signs of life."""
 MAX_LOG_FILE_BYTES = 1024 * 1024
 """Maximum bytes of the file of a log: the client writes no larger ones."""
 CLIENT_LOG_ENDING = ".log"
@@ -92,8 +94,8 @@ def remove_old_logs(logs: Path, is_running: Callable[[str], bool]) -> None:
 async def upload_file(ask: Ask, content: bytes) -> str:
     """Send a file to the arena, part by part, and return the name of the upload. Raise `Fault` if that fails."""
     upload = secrets.token_hex(16)
-    for at in range(0, len(content), MAX_FILE_PART_BYTES):
-        await ask(UploadFilePart(upload=upload, data=content[at : at + MAX_FILE_PART_BYTES]), object)
+    for at in range(0, len(content), FILE_PART_BYTES):
+        await ask(UploadFilePart(upload=upload, data=content[at : at + FILE_PART_BYTES]), object)
     return upload
 
 

@@ -42,7 +42,7 @@ from arena.runner.version_cache import DiskFull, VersionCache, is_disk_full
 from machine.backoff import Backoff
 from machine.event_loop import background_task, wait_within
 from machine.timeouts import scale_timeouts
-from protocol.errors import Fault, UsageFault
+from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.names import fold_name
 
 ORIGIN = "runner"
@@ -274,8 +274,9 @@ class RunnerSession:
             self._free_places.put_nowait(place)
         log.info("%s ended: %s", run.bot, why)
         told = ReportBotEnded(runner=self._runner, bot=run.bot, why=why, runner_failed=runner_failed)
-        with contextlib.suppress(Fault):
+        with contextlib.suppress(Fault, OSError):  # the bot has ended, whatever becomes of its logs
             await self.hand_in()  # before another runner starts it with the files that it has kept
+        with contextlib.suppress(Fault):
             await self._connection.ask(told, object)
 
     async def _check(self, check: CheckVersion) -> None:
@@ -286,7 +287,7 @@ class RunnerSession:
         try:
             with self._versions.using(check.digest):
                 passed, report = await check_version(check, self._versions, self._boxes, place, records.add)
-        except DiskFull as fault:
+        except ArenaFault as fault:
             passed, report, runner_failed = False, str(fault), True
         except Exception as exc:
             log.exception("the check of %s, version %d failed", check.bot, check.number)

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from arena.hosting.limits import CACHE_DAYS, DAY_S, KIB, MAX_LIMITS
 from arena.hosting.manifest import Manifest
-from arena.hosting.submission import read_submission
+from arena.hosting.submission import read_packed
 from arena.runner.box import Boxes
 from arena.runner.unpack import DISK_FULL_ERRORS, DISK_FULL_EXIT_CODE, MAX_BUILT_BYTES, BuildFailed, write_files
 from machine.event_loop import run_in_thread
@@ -128,7 +128,7 @@ class VersionCache:
         if not data:
             raise VersionGone("the arena no longer has this program")
         try:
-            submission = await asyncio.to_thread(read_submission, data, game_names(), MAX_LIMITS)
+            submission = await asyncio.to_thread(read_packed, data, game_names(), MAX_LIMITS)
         except UsageFault as fault:
             raise BuildFailed(f"{DAMAGED_MESSAGE}: {fault}") from fault
         if submission.digest != digest:

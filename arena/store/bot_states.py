@@ -9,7 +9,7 @@ from arena.store.dialect import execute, insert_into
 from arena.store.registry import find_bot_id
 from arena.store.retention_clock import database_now
 
-READ_CHUNK_BYTES = 32 * 1024
+READ_CHUNK_BYTES = 16 * 1024
 """The number of bytes of a tar that are read at a time."""
 ALL_VERSIONS = 0
 """The number that stands for all versions that carry their files over."""

@@ -13,6 +13,7 @@ import itertools
 import logging
 import secrets
 import time
+import unicodedata
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import TypeVar
@@ -41,9 +42,10 @@ from arena.operator.hosting import (
     Submitted,
     UploadPart,
 )
-from arena.operator.status import ServerStatus, StatusRequest
+from arena.operator.status import RunnerStatus, ServerStatus, StatusRequest
 from arena.store.bot_logs import fault_notes
 from arena.store.bot_versions import (
+    CHECKING,
     WAITING,
     BotVersion,
     HostedVersion,
@@ -82,8 +84,8 @@ HOSTING_PATH, MATCHES_PATH = f"{PREFIX}/bots/{{bot}}/hosting", f"{PREFIX}/bots/{
 """The paths of how a bot runs, and of the matches that its owner asks for."""
 ZIP_ENDING = ".zip"
 """The ending of the name of a file that is a zip with a manifest."""
-RUNNER_COUNT_TTL_S = 2.0
-"""Seconds for which the number of runners is cached."""
+RUNNERS_TTL_S = 2.0
+"""Seconds for which the state of the runners is cached."""
 MAX_NAME_CHARS = 100
 """Maximum characters of the name of a file that is handed in."""
 NO_HOSTING_MESSAGE = "this arena runs no hosted bots: its operator can turn that on with arena serve --hosting"
@@ -137,7 +139,7 @@ class Submissions:
         self._tokens = tokens
         self._places = UploadPlaces()
         self._timeouts = scale_timeouts(UploadTimeouts())
-        self._runners = _RunnerCount()
+        self._runners = _Runners()
         self._unpacking = asyncio.Lock()
         """The lock held while a submission is unpacked, so that only one takes memory for that."""
 
@@ -260,16 +262,19 @@ class Submissions:
         active = max((version for version in versions if version.active_since), key=_activity, default=None)
         notes = await run_in_threadpool(reader.read, fault_notes, bot)
         answers = [_answer_of(version, notes.get(version.number), is_active=version is active) for version in versions]
-        if any(version.state == WAITING for version in versions):
+        if any(version.state in (WAITING, CHECKING) for version in versions):
             queue = await run_in_threadpool(reader.read, unchecked_versions)
             runners = await self._runners.get(hosting)
+            if any(version.state == CHECKING for version in versions) and _is_interrupted(bot, runners):
+                runners = await self._runners.get(hosting, max_age_s=0.0)  # the check may just have begun
             for at, version in enumerate(versions):
-                if version.state == WAITING:
+                if version.state == WAITING or (version.state == CHECKING and _is_interrupted(bot, runners)):
                     answers[at] = replace(
                         answers[at],
-                        runners=runners,
+                        state=WAITING,
+                        runners=None if runners is None else len(runners),
                         ahead=_count_checks_before(queue, version.id),
-                        starting=hosting.starts_runners and runners == 0,
+                        starting=hosting.starts_runners and runners == [],
                     )
         paused = await run_in_threadpool(reader.read, is_paused, bot)
         return VersionsAnswer(paused=paused, versions=answers, limits=hosting.limits)
@@ -329,30 +334,30 @@ class Submissions:
         raise self._tokens.refuse(request, bot.name)
 
 
-class _RunnerCount:
-    """The number of connected runners, which only the server knows. It is cached for `RUNNER_COUNT_TTL_S`."""
+class _Runners:
+    """The connected runners, which only the server knows. They are cached for `RUNNERS_TTL_S`."""
 
     def __init__(self) -> None:
-        self._count: int | None = None
-        self._read = -RUNNER_COUNT_TTL_S
+        self._known: Sequence[RunnerStatus] | None = None
+        self._read = -RUNNERS_TTL_S
         self._lock = asyncio.Lock()
 
-    async def get(self, hosting: HostingConfig) -> int | None:
-        """Return the number; None if the server does not answer."""
+    async def get(self, hosting: HostingConfig, max_age_s: float = RUNNERS_TTL_S) -> Sequence[RunnerStatus] | None:
+        """Return the state of each; None if the server does not answer."""
         async with self._lock:
-            if time.monotonic() - self._read >= RUNNER_COUNT_TTL_S:
-                self._count = await self._ask(hosting)
+            if time.monotonic() - self._read >= max_age_s:
+                self._known = await self._ask(hosting)
                 self._read = time.monotonic()
-            return self._count
+            return self._known
 
-    async def _ask(self, hosting: HostingConfig) -> int | None:
+    async def _ask(self, hosting: HostingConfig) -> Sequence[RunnerStatus] | None:
         try:
             async with connect_to_url(hosting.url, hosting.token, "submissions") as operator:
                 status = await operator.ask(StatusRequest(most=0), ServerStatus)
         except Fault as fault:
-            log.warning("the number of runners is not known: %s", fault)
+            log.warning("the state of the runners is not known: %s", fault)
             return None
-        return None if status.hosting is None else len(status.hosting.runners)
+        return None if status.hosting is None else status.hosting.runners
 
 
 def _file_of(request: Request) -> str | None:
@@ -360,10 +365,10 @@ def _file_of(request: Request) -> str | None:
 
     Raise `UsageFault` if it is too long.
     """
-    file = request.query_params.get("file", f"bot{ZIP_ENDING}")
+    file = unicodedata.normalize("NFC", request.query_params.get("file", f"bot{ZIP_ENDING}"))  # as macOS does not
     if len(file) > MAX_NAME_CHARS:
         raise UsageFault(f"the name of the file has {len(file)} characters: {MAX_NAME_CHARS} at most")
-    return None if file.endswith(ZIP_ENDING) else file
+    return None if file.lower().endswith(ZIP_ENDING) else file
 
 
 def _read(request: Request, file: str | None, data: bytes, limits: SubmissionLimits) -> Submission:
@@ -438,6 +443,11 @@ def _find_version(versions: Sequence[AnyVersion], bot: str, number: int) -> AnyV
         if version.number == number:
             return version
     raise NotFound(f"{bot} has no version {number}")
+
+
+def _is_interrupted(bot: str, runners: Sequence[RunnerStatus] | None) -> bool:
+    """Return whether no runner makes the check of a bot that has begun: its runner was lost, or could not make it."""
+    return runners is not None and not any(bot in runner.checks for runner in runners)
 
 
 def _count_checks_before(queue: Sequence[HostedVersion], version: int) -> int:

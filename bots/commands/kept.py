@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from bots.agents.page import PageError
 from bots.client.settings import DEFAULT_URL
 from bots.commands.owner_client import PageOption, ServerOption, TokenOption, client_of_owner
 from bots.submission import explaining_absence
-from machine.atomic_write import replacing_file
+from machine.atomic_write import write_new_file
 from machine.terminal import say
 from protocol.display import short_repr
 from protocol.errors import Fault, UsageFault, os_errors_as
@@ -42,12 +43,14 @@ def kept(
         raise PageError(f"the arena answers like another version: {exc}") from exc
     if not found.files:
         raise Fault(f"{name}: version {found.version} keeps no files")
-    for file, content in sorted(found.files.items()):
+    for file in found.files:
         if Path(file).name != file:
             raise PageError(f"the arena names a file {short_repr(file)}, which is no plain name")
+        if to is not None and os.path.lexists(to / file):
+            raise UsageFault(f"{to / file} already exists and is not overwritten: name another folder with --to")
+    for file, content in sorted(found.files.items()):
         say(f"{file}  {len(content)} bytes")
         if to is not None:
             with os_errors_as(UsageFault, f"{to / file} can't be written"):
                 to.mkdir(parents=True, exist_ok=True)
-                with replacing_file(to / file) as part:
-                    part.write_bytes(content)
+                write_new_file(to / file, content)

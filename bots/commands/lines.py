@@ -37,11 +37,14 @@ def main() -> None:
         raise SystemExit("give one file: python -m bots.commands.lines FILE.py")
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what the bot prints is no move
+    questions = os.fdopen(os.dup(0), "rb")
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)  # `input` has no answer, and a program that the bot starts takes no line
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is in the log though the bot is killed
     path = Path(sys.argv[1])
     try:
         bot = load_bot(path, None, path.stem, {}, {})
-        LinePlayer(bot, answers).play(sys.stdin.buffer)
+        LinePlayer(bot, answers).play(questions)
     except Fault as fault:
         say(str(fault), err=True)
         raise SystemExit(_FAILED_EXIT_CODE) from None

@@ -20,10 +20,10 @@ from protocol.submissions import MAX_SUBMISSION_LIMIT_BYTES
 
 MANIFEST_FILE = "bot.toml"
 """The name of the file in a folder that is handed in that says which games its program plays."""
-IGNORED_NAMES = frozenset({"__pycache__", "node_modules", ".git", ".venv", ".DS_Store"})
+IGNORED_NAMES = frozenset({"__pycache__", "__MACOSX", "node_modules", ".git", ".venv", ".DS_Store"})
 """The names of files and folders that are left out of a folder that is handed in."""
-CREDENTIAL_FILE_PREFIX = ".arena-token-"
-"""The start of the names of files in which clients keep tokens beside a program."""
+IGNORED_PREFIXES = (".arena-token-", "._")
+"""The beginnings of the names of files in which clients keep tokens beside a program, and macOS attributes of files."""
 
 
 def submit(
@@ -51,7 +51,7 @@ def submit(
     if version is not None and not status:
         raise UsageFault("--version is the number of a version whose report --status shows: add --status")
     bot = name or (what.absolute().stem if what is not None else "")
-    check_name(bot, "the bot's name")
+    check_name(bot, "the name of the file, which --name replaces," if name is None and what else "the bot's name")
     secret = None if token is None else read_token(token)
     submissions = BotSubmissions(server, bot, secret, None if page is None else check_page(page))
     if status:
@@ -78,9 +78,10 @@ def _read(what: Path, games: Any) -> tuple[str, bytes]:
     _check_size(what, len(content))
     if not content:
         raise UsageFault(f"{what} is empty: hand in a program")
-    if what.suffix != ".zip" and not games:
+    is_zip = what.suffix.lower() == ".zip"
+    if not is_zip and not games:
         raise UsageFault("which game does it play? Name it with --game")
-    if what.suffix == ".zip" and games:
+    if is_zip and games:
         raise UsageFault("--game is for a single file: a zip names its games in bot.toml")
     return what.name, content
 
@@ -105,7 +106,7 @@ def _pack(folder: Path) -> bytes:
             folders[:] = sorted(name for name in folders if name not in IGNORED_NAMES)
             for name in sorted(files):
                 path = Path(place, name)
-                if name in IGNORED_NAMES or name.startswith(CREDENTIAL_FILE_PREFIX):
+                if name in IGNORED_NAMES or name.startswith(IGNORED_PREFIXES):
                     continue
                 if path.is_file() and not path.is_symlink():
                     archive.write(path, path.relative_to(folder).as_posix())

@@ -17,14 +17,15 @@ import pytest
 from arena.hosting.kept_files import pack_kept_files, read_kept_files
 from arena.runner.box import NICENESS, Boxes, KeptFiles
 from arena.runner.check import _judge, _last_lines
+from arena.runner.hosted_bot import CLIENT_NICENESS
 from arena.runner.unboxed import Unboxed
 from arena.runs.job import MatchReport
 from arena.store.incident import Incident
 from bots.client.tokens import default_path, find_or_make_token
 from boxes import box_users, boxed
 from commands import run
-from machine.subprocesses import limit_niceness
 from processes import serving
+from protocol.errors import ArenaFault
 from protocol.match_logs import STATE_MARK, ProgramFault
 from web_client import answer
 
@@ -161,6 +162,14 @@ def test_a_program_does_not_fail_its_check_by_rules_that_fail() -> None:
     )
 
 
+def test_a_check_whose_opponent_did_not_play_is_no_failure_of_the_program() -> None:
+    report = _played("win", 0, (2, 1))
+    report.result.seats[0].reason = "no_show"  # type: ignore[misc]
+    with pytest.raises(ArenaFault, match="random could not play nim here"):
+        _judge("mine", "nim", report, "")
+    assert not _judge("mine", "nim", _played("resigned", 0), "").passed
+
+
 @pytest.mark.parametrize(
     ("reason", "load", "is_told"),
     [("timeout", 2.0, True), ("no_show", 11.3, True), ("timeout", 1.9, False), ("illegal", 9.0, False)],
@@ -236,10 +245,16 @@ def test_a_program_finds_the_files_that_it_keeps_and_leaves_them_behind_its_outp
 
 
 @boxed
-def test_a_program_in_a_box_has_a_lower_priority_than_what_starts_the_box(tmp_path: Path) -> None:
-    words = Boxes(memory_mib=512, users=box_users()).program_command(tmp_path, ("nice",), 0)
-    done = subprocess.run(["nice", "-n", "3", *words], capture_output=True, text=True)
-    assert int(done.stdout) == os.nice(0) + 3 + limit_niceness(NICENESS), done.stderr
+def test_a_program_in_a_box_has_a_lower_priority_than_what_starts_the_box_and_a_build_has_that_of_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ARENA_MAX_NICENESS", raising=False)
+    boxes = Boxes(memory_mib=512, users=box_users())
+    done = subprocess.run(["nice", "-n", "3", *boxes.program_command(tmp_path, ("nice",), 0)], capture_output=True)
+    assert int(done.stdout) == min(19, os.nice(0) + 3 + NICENESS), done.stderr
+    tmp_path.chmod(0o755)  # its user copies it
+    built = subprocess.run(boxes.build_command(tmp_path, ("nice",), 0), capture_output=True)
+    assert int(built.stderr) == min(19, os.nice(0) + CLIENT_NICENESS + NICENESS)
 
 
 @boxed

@@ -13,7 +13,7 @@ import pytest
 from arena.hosting.languages import ENDINGS, LANGUAGES, language_of
 from arena.hosting.limits import SubmissionLimits
 from arena.hosting.manifest import Manifest
-from arena.hosting.submission import Submission, read_source_file, read_submission
+from arena.hosting.submission import Submission, read_packed, read_source_file, read_submission
 from protocol.errors import UsageFault
 
 GAMES = ("nim", "tictactoe")
@@ -53,6 +53,16 @@ def test_a_packed_folder_is_read_as_the_files_in_it() -> None:
     assert read(outer).files == read(with_manifest()).files
 
 
+def test_what_macos_adds_to_a_folder_is_left_out_of_its_zip() -> None:
+    clutter = (("__MACOSX/._mine", b""), ("mine/.DS_Store", b""), ("mine/._mine.py", b""), ("__MACOSX/mine/._m", b""))
+    limits = SubmissionLimits(files=9)
+    data = zipped(("mine/", b""), ("mine/bot.toml", MANIFEST), ("mine/mine.py", b"print()"), *clutter)
+    plain = read(with_manifest())
+    assert read_submission(data, GAMES, limits) == plain
+    stored = Submission(files={**plain.files, ".DS_Store": b""}, manifest=plain.manifest)
+    assert read_packed(stored.pack(), GAMES, limits) == stored, "an arena had taken it with that"
+
+
 def test_equal_contents_have_one_digest_however_they_are_packed() -> None:
     one, other = read(with_manifest(compress_type=zipfile.ZIP_STORED)), read(zipped(*[*_entries()][::-1]))
     assert one.digest == other.digest == read(one.pack()).digest
@@ -76,6 +86,14 @@ def test_a_single_file_has_a_manifest_made_of_its_ending_and_its_games() -> None
 def test_a_python_program_of_the_library_is_run_by_the_bridge() -> None:
     command = read_source_file("mine.py", b"from bots import Bot, run\n", ["nim"], GAMES, LIMITS).manifest.command
     assert command == ("python3", "-P", "-m", "bots.commands.lines", "mine.py")
+
+
+def test_a_mark_at_the_beginning_of_a_file_changes_nothing() -> None:
+    mark = b"\xef\xbb\xbf"
+    program = mark + b"from bots import Bot, run\n"
+    command = ("python3", "-P", "-m", "bots.commands.lines", "mine.py")
+    assert read_source_file("mine.py", program, ["nim"], GAMES, LIMITS).manifest.command == command
+    assert read(zipped(("bot.toml", mark + MANIFEST), ("mine.py", program))).manifest.command == command
 
 
 def test_every_language_has_an_ending_of_its_own() -> None:
@@ -139,6 +157,13 @@ def _encrypted() -> bytes:
             lambda: zipped(("mine.py", b"")),
             "there is no bot.toml: add one beside the program, with a line like language",
         ),
+        (lambda: zipped(("a/b/bot.toml", b"")), "bot.toml is in the folder 'a/b': hand in this folder alone"),
+        (lambda: zipped(("a/bot.toml", b""), ("b", b"")), "bot.toml is in the folder 'a': hand in this folder alone"),
+        (lambda: zipped(("a/mine.ZIP", b"")), "no bot.toml, but another zip, 'a/mine.ZIP': hand that one in"),
+        (
+            lambda: zipped(("bot.toml", b'games = ["nim"]\ncommand = ["./run"]'), ("run", b"#!/bin/sh\r\n")),
+            "'./run' has the line ends of Windows (CRLF) and can't run so: save it with those of Unix (LF)",
+        ),
     ],
 )
 def test_a_bad_zip_is_refused_in_one_line(make: Callable[[], bytes], why: str) -> None:
@@ -186,3 +211,10 @@ def test_a_file_with_a_wrong_name_is_refused(name: str, why: str) -> None:
     with pytest.raises(UsageFault) as fault:
         read_source_file(name, b"", ["nim"], GAMES, LIMITS)
     assert why in str(fault.value)
+
+
+def test_a_shell_script_with_line_ends_of_windows_is_refused_and_other_programs_have_them() -> None:
+    text = b"#!/bin/sh\r\nread line\r\n"
+    with pytest.raises(UsageFault, match=r"^'mine\.sh' has the line ends of Windows \(CRLF\) and can't run so"):
+        read_source_file("mine.sh", text, ["nim"], GAMES, LIMITS)
+    assert read_source_file("mine.py", text, ["nim"], GAMES, LIMITS).files["mine.py"] == text

@@ -137,6 +137,27 @@ def test_bots_move_one_by_one_to_a_runner_with_more_free_slots_those_without_a_m
     assert fed(fleet, bots, now=9 * MIN_TURN_S) == [], "two here and one there is as even as it can be"
 
 
+def test_a_bot_that_soon_ended_on_a_runner_runs_on_another_one_and_moves_nobody() -> None:
+    fleet, bots = Fleet(), Snapshot((ANN, BOB, EVE, HostedBot("zoe", 4)))
+    fed(fleet, RunnerJoined(1, 3), RunnerJoined(2, 3), Snapshot((ANN, BOB, EVE)))
+    assert fed(fleet, bots, now=50.0) == [StartBot(2, "zoe", 4)]
+    assert fed(fleet, BotEnded(2, "zoe"), now=51.0) == [StopBot(2, "zoe")]
+    assert fed(fleet, bots, now=55.0) == [StartBot(1, "zoe", 4)], "it has fewer free slots"
+    assert fed(fleet, bots, now=MIN_TURN_S) == [], "it may end again"
+
+
+def test_a_runner_that_can_not_run_bots_is_tried_by_one_after_the_other() -> None:
+    fleet, bots, now = Fleet(), Snapshot((ANN, BOB, EVE)), MIN_TURN_S
+    fed(fleet, RunnerJoined(1, 4), bots, RunnerJoined(2, 4))
+    assert fed(fleet, bots, now=now) == [FinishBot(1, "ann")]
+    assert fed(fleet, BotEnded(1, "ann"), now=now) == [StopBot(1, "ann"), StartBot(2, "ann", 1)]
+    assert fed(fleet, BotEnded(2, "ann"), bots, now=now) == [StopBot(2, "ann")], "no other one moves meanwhile"
+    now += FIRST_RESTART_DELAY_S
+    assert fed(fleet, bots, now=now) == [StartBot(1, "ann", 1)]
+    assert fed(fleet, bots, now=now + MIN_STEADY_RUN_S - 1) == []
+    assert fed(fleet, bots, now=now + MIN_STEADY_RUN_S) == [FinishBot(1, "bob")]
+
+
 def test_bots_of_a_runner_that_leaves_finish_there_and_run_elsewhere() -> None:
     fleet = Fleet()
     fed(fleet, RunnerJoined(1, 2), Snapshot((ANN, BOB), versions(7)), RunnerJoined(2, 1))

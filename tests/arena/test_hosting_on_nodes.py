@@ -33,3 +33,11 @@ def test_it_is_said_that_nothing_plays_what_is_planned_for_nodes(
 ) -> None:
     plans._say_who_plays(SHARED, tmp_path)
     assert capsys.readouterr().out == "nothing plays it yet: nodes that share a database server host no bots\n"
+
+
+def test_what_is_planned_is_no_failure_if_the_server_can_not_be_asked_who_plays_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "operator.json").write_text("{")
+    plans._say_who_plays(str(tmp_path / "arena.db"), tmp_path)
+    assert capsys.readouterr().out == ""

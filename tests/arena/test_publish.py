@@ -143,6 +143,10 @@ def test_programs_are_in_one_archive_each_in_a_folder_of_its_bot(tmp_path: Path)
     done = call("arena", "bot", "sources", "--to", str(tmp_path / "rest.zip"), "--data", str(tmp_path))
     assert done.err == "arena: ann, version 2, is damaged in the database: it is left out\n"
     assert done.out.endswith("rest.zip: 1 program, each in a folder with its bot's name\n")
+    kept = (tmp_path / "now.zip").read_bytes()
+    done = call("arena", "bot", "sources", "--to", str(tmp_path / "now.zip"), "--data", str(tmp_path))
+    assert done.err.endswith("now.zip already exists and is not overwritten: choose another name\n")
+    assert (tmp_path / "now.zip").read_bytes() == kept
     done = call(
         "arena", "bot", "sources", "--to", str(tmp_path / "x.zip"), "--tournament", "t9", "--data", str(tmp_path)
     )

@@ -43,12 +43,13 @@ from arena.processes.process import start_keeper
 from arena.runner import check, hosted_bot, runner, version_cache
 from arena.runner.box import Boxes
 from arena.runner.check import CheckOutcome
-from arena.runner.hand_in import folder_of_version
+from arena.runner.hand_in import FILE_PART_BYTES, folder_of_version
 from arena.runner.runner import MIN_PART_BYTES, PART_TIME_S, TIMEOUTS, RunnerSession, next_part_bytes
 from arena.runner.version_cache import MIN_FREE_BYTES, BuiltProgram, DiskFull, VersionCache
+from arena.store import bot_states
 from machine.subprocesses import limit_niceness
 from machine.timeouts import scale_timeouts
-from protocol.errors import UsageFault
+from protocol.errors import ArenaFault, UsageFault
 from timeouts import WITHIN, found_in
 
 PROGRAM = read_source_file("mine.sh", b"echo", ["nim"], ["nim"], SubmissionLimits())
@@ -136,6 +137,17 @@ async def test_a_bot_that_is_told_to_finish_is_reported_when_it_has(tmp_path: Pa
         session.receive(FinishMatches(bot="Ann"))
         running.may_end.set()
         assert await arena.next() == ReportBotEnded(runner=3, bot="ann", why="it has finished")
+
+
+async def test_a_bot_that_has_ended_is_reported_though_what_it_left_can_not_be_handed_in(
+    tmp_path: Path, running: Running
+) -> None:
+    async with joined(tmp_path) as (arena, session):
+        session.hand_in = AsyncMock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS)))  # type: ignore[method-assign]
+        session.receive(ANN)
+        session.receive(FinishMatches(bot="ann"))
+        running.may_end.set()
+        assert type(await arena.next()) is ReportBotEnded
 
 
 async def test_the_client_of_a_bot_that_is_told_to_finish_gets_sigterm_and_time(
@@ -287,6 +299,14 @@ async def test_a_runner_that_has_no_room_blames_neither_bot_nor_version(
         assert (ended.bot, ended.runner_failed) == ("ann", True)
 
 
+async def test_an_arena_that_can_not_read_a_program_fails_no_version(tmp_path: Path) -> None:
+    async with joined(tmp_path) as (arena, session):
+        session._versions._read = AsyncMock(side_effect=ArenaFault("the database can't be read"))
+        session.receive(CHECK)
+        checked = await arena.next()
+        assert (checked.passed, checked.runner_failed, checked.report) == (False, True, "the database can't be read")
+
+
 @pytest.fixture
 def free_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The free bytes of the disk at each question from now on; the last ones stay."""
@@ -355,7 +375,8 @@ def test_parts_of_a_submission_are_small_on_a_slow_link_and_grow_on_a_fast_one()
     assert next_part_bytes(MAX_PART_BYTES, PART_TIME_S) == MAX_PART_BYTES
     assert next_part_bytes(MAX_PART_BYTES, 2 * PART_TIME_S) == MAX_PART_BYTES // 2
     assert next_part_bytes(MIN_PART_BYTES, 9.0) == MIN_PART_BYTES
-    assert TIMEOUTS.pong_timeout_s / 2 > MIN_PART_BYTES / 10_000, "a pong behind a part comes in time at 10 KB/s"
+    for size in (MIN_PART_BYTES, FILE_PART_BYTES, bot_states.READ_CHUNK_BYTES):
+        assert TIMEOUTS.pong_timeout_s / 2 > size / 10_000, "a pong behind a part comes in time at 10 KB/s"
 
 
 async def test_one_submission_is_fetched_at_a_time_so_that_a_slow_link_is_never_full(tmp_path: Path) -> None:

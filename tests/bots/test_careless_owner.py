@@ -110,3 +110,10 @@ def test_a_match_that_does_not_start_is_followed_no_longer(
     monkeypatch.setattr(PageClient, "post", lambda *path, **query: {"match": "m-1"})
     done = call("arena-bot", "hosted", "mine", "--play", "ben", "--wait", *OWNER)
     assert (done.code, done.err) == (1, f"arena-bot: match m-1 did not start: {said}\n")
+
+
+def test_a_file_whose_name_no_bot_can_have_is_refused_with_the_option_that_gives_another() -> None:
+    done = call("arena-bot", "submit", "\u0431\u043e\u0442.py", "--game", "nim", *OWNER)
+    assert done.err.startswith(
+        "arena-bot: the name of the file, which --name replaces, is '\u0431\u043e\u0442': 1 to 32 letters"
+    )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +36,16 @@ TURN = {
     "events": [],
     "clock": [10000, 9000],
 }
+
+ASKING = """from bots import Bot
+
+class Mine(Bot):
+    def choose(self, turn):
+        try:
+            return input("Your move? ")
+        except EOFError:
+            return turn.legal[0]
+"""
 
 
 class Noting(Bot):
@@ -91,3 +104,13 @@ def test_chance_follows_from_the_seed_that_a_tournament_gives(monkeypatch: pytes
         drawn.append(bot.turns[0].random.random())
     assert drawn[0] == drawn[2]
     assert len(set(drawn)) == 3
+
+
+def test_a_bot_that_asks_for_input_gets_none_and_takes_no_line_of_the_match(tmp_path: Path) -> None:
+    program = tmp_path / "mine.py"
+    program.write_text(ASKING)
+    lines = b"".join(json.dumps(message).encode() + b"\n" for message in (START, TURN, TURN))
+    words = (sys.executable, "-P", "-m", "bots.commands.lines", str(program))
+    done = subprocess.run(words, input=lines, capture_output=True)
+    assert [json.loads(line)["move"] for line in done.stdout.splitlines()] == [{"heap": 0, "take": 1}] * 2
+    assert done.stderr == b"Your move? " * 2

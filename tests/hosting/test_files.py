@@ -15,6 +15,7 @@ from arena.operator.bot_files import ReadState, StatePart, StoreState
 from arena.operator.hosting import CheckVersion, ReadVersion, RunBot, SubmissionPart
 from arena.runner.hand_in import upload_file
 from arena.runs.remote import LocalServer
+from arena.store.bot_states import READ_CHUNK_BYTES
 from arena.store.entrants import tournaments_of_bot
 from arena.store.store import Reader, Store
 from bots.client.tokens import default_path, find_or_make_token
@@ -65,10 +66,13 @@ async def test_the_owner_fetches_the_files_that_a_version_keeps(tmp_path: Path) 
             upload = await upload_file(runner.ask, state)
             await runner.ask(StoreState(bot="mine", number=1, digest=check.digest, upload=upload))
             read = await runner.ask(ReadState(bot="mine", number=1, offset=500), StatePart)
-            assert read.data == state[500 : 500 + 32 * 1024]
+            assert read.data == state[500 : 500 + READ_CHUNK_BYTES]
         done = await kept("--to", str(out))
         assert done.out == "opinions.json  600000 bytes\n", done.err
         assert (out / "opinions.json").read_bytes() == large
+        (out / "opinions.json").write_text("mine")
+        assert "opinions.json already exists and is not overwritten" in (await kept("--to", str(out))).err
+        assert (out / "opinions.json").read_text() == "mine"
         url = f"{await arena.page()}/api/v1/bots/mine/kept"
         assert (await get(url, None)).status == 401
         own = find_or_make_token(arena.url, "mine", default_path())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,6 +13,7 @@ from arena.hosting.limits import SubmissionLimits
 from arena.hosting.submission import read_submission
 from arena.operator.client import connect_to_folder
 from arena.operator.hosting import CheckVersion, JoinFleet, ReadVersion, SubmissionPart
+from arena.web.submissions import _file_of
 from bots.client.tokens import default_path, find_or_make_token, find_token
 from hosted_runner import joined
 from hosting_arena import LARGE, MINE, get, hosting_arena, submit
@@ -61,7 +63,7 @@ async def test_what_is_no_program_or_no_change_is_refused_in_one_line(tmp_path: 
         bot = f"{await arena.page()}/api/v1/bots/mine"
         empty = await get(f"{bot}/submissions?file=mine.py&game=nim", own, "POST")
         assert "the body is empty: send the file itself" in empty.text
-        program = program.rename(program.with_name(f"{'x' * 120}.zip"))  # noqa: ASYNC240
+        program = program.rename(program.with_name(f"{'x' * 120}.ZIP"))  # noqa: ASYNC240
         long = await submit(arena, str(program), "--name", "mine")
         assert long.err == "arena-bot: the name of the file has 124 characters: 100 at most\n"
         form = {"Authorization": f"Bearer {own}", "Content-Type": "multipart/form-data; boundary=x"}
@@ -125,14 +127,15 @@ async def test_the_token_in_a_program_is_not_handed_in_with_it(tmp_path: Path, p
     assert found.files["mine.py"].decode() == MINE.replace('Mine("mine")', 'Mine("mine"), token=""')
 
 
-async def test_a_folder_is_handed_in_without_files_of_tokens_and_not_if_another_file_has_the_token(
+async def test_a_folder_is_handed_in_without_files_of_tokens_and_of_macos_and_not_if_another_file_has_the_token(
     tmp_path: Path,
 ) -> None:
     folder, token = tmp_path / "folder", "t" * 30
     folder.mkdir()
     (folder / "mine.py").write_text(MINE)
     (folder / "bot.toml").write_text('games = ["nim"]\nlanguage = "python"\n')
-    (folder / ".arena-token-mine").write_text(token)
+    for name in (".arena-token-mine", "._mine.py"):
+        (folder / name).write_text(token)
     async with hosting_arena(tmp_path / "data") as arena, player(arena.url, "mine", token=token):
         words = (str(folder), "--name", "mine", "--token", token)
         done = await submit(arena, *words)
@@ -214,3 +217,10 @@ async def test_the_operator_sets_the_limits_on_what_is_handed_in(
         assert "mine had 1 new version within 24 hours" in (await submit(arena, str(program), "--game", "grundy")).err
         assert (await submit(arena, str(noise), "--game", "nim")).code == 0
         assert "more than the 1 MiB" in (await submit(arena, str(noise), "--game", "nim", "--name", "more")).err
+
+
+@pytest.mark.parametrize(
+    ("sent", "file"), [("mu\u0308de.py", "m\u00fcde.py"), ("Mine.ZIP", None), ("mine.c", "mine.c")]
+)
+def test_a_file_is_known_by_its_name_however_a_system_writes_it(sent: str, file: str | None) -> None:
+    assert _file_of(Mock(query_params={"file": sent})) == file

@@ -223,7 +223,7 @@ async function handInFile() {
 
 /** Hand a program in. A zip names its games itself. */
 async function handIn(name, content) {
-  const games = name.endsWith(".zip") ? [] : checked("declared").map((game) => ["game", game]);
+  const games = name.toLowerCase().endsWith(".zip") ? [] : checked("declared").map((game) => ["game", game]);
   const query = new URLSearchParams([["file", name], ...games]);
   const { number } = await (await ask(`submissions?${query}`, "POST", content)).json();
   reported = number;
