@@ -102,13 +102,23 @@ def serve(*, words: dict[str, Any], config: ConfigFile = None) -> None:
 
 @app.command("config", cls=GroupedCommand, rich_help_panel=OPERATORS_HEADING)
 @with_options(_SERVE_OPTIONS)
-def show_config(*, words: dict[str, Any], config: ConfigFile = None, to_json: Json = False) -> None:
+def show_config(
+    *,
+    words: dict[str, Any],
+    config: ConfigFile = None,
+    can_start: Annotated[
+        bool, typer.Option("--can-start", hidden=True, help="Also check that a server could start now.")
+    ] = False,
+    to_json: Json = False,
+) -> None:
     """Print the settings of `arena serve`, and their sources."""
     from arena.commands.config import read_effective_settings, show
-    from arena.commands.serve import check_references
+    from arena.commands.serve import check_references, check_start
 
     found = read_effective_settings(_join_lists(words), config)
     check_references(found.settings)
+    if can_start:
+        check_start(found.settings)
     show(found, to_json=to_json)
 
 

@@ -272,7 +272,7 @@ async def test_what_would_not_start_changes_nothing(caplog: pytest.LogCaptureFix
     code = "import sys; sys.exit(f'arena: {sys.argv[1:]} are wrong')"
     stop = asyncio.Event()
     await Restart({}, [sys.executable, "-I", "-S", "-c", code, "serve", "--port"]).prepare([], [], stop)
-    said = "the server keeps running, because it could not restart: ['config', '--port'] are wrong"
+    said = "the server keeps running, because it could not restart: ['config', '--can-start', '--port'] are wrong"
     assert (caplog.messages, stop.is_set()) == ([said], False)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from arena.commands.settings import database_url
 from arena.store.answer_limit import server_timeouts
-from arena.store.data_folder import DataFolderInUse, is_held, lock, restrict_to_owner
+from arena.store.data_folder import LOCK_FILE, DataFolderInUse, is_held, lock, restrict_to_owner
 from arena.store.database import Database
 from arena.store.database_url import open_database_url
 from arena.store.nodes import live_nodes
@@ -26,11 +26,12 @@ NODE_CHECK_INTERVAL_S = 0.2
 def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
     """Lock a data folder, make it private to its owner, and yield the URL of its database.
 
-    Print a message if other users could read the folder before. Raise `DataFolderInUse` if it is locked already.
+    Print a message if other users could read the folder before. Raise `DataFolderInUse` if it is locked already, or the
+    database is in another data folder that is.
     """
     where = database_url(db, data)
     found, ours = open_database_url(where), False
-    with lock(data):
+    with lock(data), _lock_folder_of(found, data):
         with suppress(ArenaFault):  # opening it will report what is wrong
             ours = found.file is not None and found.revision() is not None
         open_to_others = restrict_to_owner(data, found.file if ours else None)
@@ -58,18 +59,30 @@ def find_free_data_dir(data: Path) -> Path:
 
 @contextmanager
 def exclusive_database(where: str, data: Path, advice: str = "stop them") -> Iterator[Database]:
-    """Lock the data folder and yield its database. Raise `DatabaseNotFound` if there is none.
+    """Lock the data folder, and that of the database, and yield the database. Raise `DatabaseNotFound` if there is
+    none.
 
-    Raise `DataFolderInUse` if another process has the lock or nodes use the database; `advice` then tells the user what
+    Raise `DataFolderInUse` if another process has a lock or nodes use the database; `advice` then tells the user what
     to do about the nodes.
     """
     found = open_database_url(where)
     if found.revision() is None:
         raise found.not_found_error()
-    with lock(data) if data.is_dir() else nullcontext():
+    with lock(data) if data.is_dir() else nullcontext(), _lock_folder_of(found, data):
         if found.file is None:
             refuse_beside_nodes(found, advice)
         yield found
+
+
+@contextmanager
+def _lock_folder_of(database: Database, data: Path) -> Iterator[None]:
+    """Lock the folder of a database's file, if it is another data folder than `data`: a server may run on it."""
+    folder = None if database.file is None else database.file.absolute().parent
+    if folder is None or not (folder / LOCK_FILE).exists() or (data.is_dir() and folder.samefile(data)):
+        yield
+        return
+    with lock(folder):
+        yield
 
 
 def refuse_beside_nodes(database: Database, advice: str, timeout_s: float = 0.0) -> None:

@@ -21,6 +21,8 @@ is not slow: `ARENA_TIMEOUT_FACTOR` multiplies it.
 _SERVE_COMMAND, _CHECK_COMMAND = "serve", "config"
 """The commands of `arena` that run a server (`_SERVE_COMMAND`) and that check its settings and code (`_CHECK_COMMAND`).
 """
+_CHECK_OPTION = "--can-start"
+"""The option of `_CHECK_COMMAND` by which it also checks the database, and what else a start needs."""
 
 log = logging.getLogger("arena")
 
@@ -82,7 +84,8 @@ class Restart:
         if _SERVE_COMMAND not in self._arguments:
             return "it was not started by `arena serve`"
         words = list(self._arguments[1:])
-        words[words.index(_SERVE_COMMAND)] = _CHECK_COMMAND
+        at = words.index(_SERVE_COMMAND)
+        words[at : at + 1] = (_CHECK_COMMAND, _CHECK_OPTION)
         within_s = timeout_factor() * CHECK_TIMEOUT_S
         try:
             async with asyncio.timeout(within_s):

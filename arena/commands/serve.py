@@ -71,7 +71,7 @@ from arena.store.nodes import NODE_TIMEOUT_S
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.rules_check import check_rules
 from arena.store.schema import SCHEMA_REVISIONS
-from arena.store.store import Store
+from arena.store.store import Reader, Store
 from arena.store.upgrade import upgrade_database
 from arena.web.hosting_config import HostingConfig
 from machine import event_loop, held_signals, standard_streams
@@ -214,6 +214,22 @@ def check_references(settings: ServerSettings) -> None:
     open_database_url(where)
     if settings.operator_token_file is not None:
         credentials.read_or_make_token(Path(settings.data), Path(settings.operator_token_file))
+
+
+def check_start(settings: ServerSettings) -> None:
+    """Raise `Fault` if a server with these settings would not start where another one runs now: its runners, its
+    certificate or its database can't be used.
+    """
+    check_runners(settings)
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        Encryption(Path(settings.tls_cert), Path(settings.tls_key))
+    where = database_url(settings.db, Path(settings.data))
+    database = open_database_url(where, server_timeouts(settings.database_timeout))
+    revision = database.revision(read_only=True)
+    if revision is None or (settings.upgrade and revision != SCHEMA_REVISIONS[-1]):
+        return  # it is made or upgraded
+    with contextlib.closing(Reader.open(database)) as reader:
+        reader.read(check_rules, game_names())
 
 
 async def serve(

@@ -37,7 +37,7 @@ RESTART_DELAY_S = 0.5
 MAX_NOTICE_BYTES = 4096
 """Maximum size in bytes of a message from a node to the supervisor."""
 FATAL_EXIT_CODES = (1, 2)
-"""Exit codes of a node after a fault that a restart would not fix. The node has printed the fault."""
+"""Exit codes of a node that can't start, which ends all if it has never served. The node has printed the fault."""
 
 log = logging.getLogger("arena.nodes")
 
@@ -146,11 +146,13 @@ class NodeProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._start_failure = 0
         """The exit code of the node if it failed to start, else 0."""
+        self._has_served = False
+        """True once the node has served clients. If it can't start later, as its database is away, it may soon."""
 
     async def keep_running(self, stop: asyncio.Event) -> int:
         """Run the node, restarting it after crashes, until it ends normally or `stop` is set. Then return 0.
 
-        If the node fails to start, set `stop` and return the node's exit code.
+        If the node fails to start and has never served, set `stop` and return the node's exit code.
         """
         await keep_running(partial(self._run, stop), RESTART_DELAY_S, log, f"node {self.name}", stop)
         return self._start_failure
@@ -184,11 +186,10 @@ class NodeProcess:
                     code = await process.wait()
             finally:
                 self._process = None
-                served = self.is_ready.is_set()
                 self.is_ready.clear()
         if stop.is_set() or not code:
             return None
-        if not served and code in FATAL_EXIT_CODES:
+        if not self._has_served and code in FATAL_EXIT_CODES:
             self._start_failure = code
             stop.set()
             return None
@@ -215,6 +216,7 @@ class NodeProcess:
                 self._leaving.set()
             if b"READY=1" in lines:
                 self.is_ready.set()
+                self._has_served = True
 
 
 def _begin_as_node() -> None:

@@ -52,8 +52,11 @@ async def run_backups(file: Path, schedule: BackupSchedule, warnings: Warnings) 
 
 
 def seconds_until_due(schedule: BackupSchedule) -> float:
-    """Return the seconds until the next backup is due. The name of the newest backup says when it was made."""
-    for newest in sorted(schedule.folder.glob(_BACKUP_NAME_PATTERN), reverse=True):
+    """Return the seconds until the next backup is due. The name of the newest backup says when it was made. Backups of
+    the future, from before the clock was set back, do not count.
+    """
+    _, made_so_far = _find_backups(schedule.folder)
+    for newest in reversed(made_so_far):
         with contextlib.suppress(ValueError):
             made = datetime.strptime(newest.name, _BACKUP_NAME_FORMAT).replace(tzinfo=UTC)
             due = made.timestamp() + 3600.0 * schedule.interval_hours - time.time()
@@ -82,9 +85,17 @@ async def back_up_once(file: Path, schedule: BackupSchedule) -> str | None:
 
 
 def _remove_oldest(schedule: BackupSchedule) -> None:
-    for old in sorted(schedule.folder.glob(_BACKUP_NAME_PATTERN))[: -schedule.max_backups]:
+    of_future, made_so_far = _find_backups(schedule.folder)
+    for old in [*of_future, *made_so_far][: -schedule.max_backups]:
         with contextlib.suppress(OSError):
             remove_copy(old)
+
+
+def _find_backups(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the backups in a folder whose names are of the future, and the others, both by their times."""
+    now = datetime.now(UTC).strftime(_BACKUP_NAME_FORMAT)
+    found = sorted(folder.glob(_BACKUP_NAME_PATTERN))
+    return [one for one in found if one.name > now], [one for one in found if one.name <= now]
 
 
 def main() -> None:

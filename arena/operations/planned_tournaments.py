@@ -22,6 +22,7 @@ from arena.processes.bot_commands import check_names
 from arena.processes.launch_spec import allowed_environment
 from arena.runner.entrants import built_plan, hosted_arguments, hosted_contestant
 from arena.runner.hand_in import find_logs
+from arena.runner.version_cache import DiskFull
 from arena.runs.contestants import Contestant, parse_builtin_contestants
 from arena.runs.hosted_players import RunnerPlayers
 from arena.runs.job import MatchJob, MatchReport
@@ -34,6 +35,7 @@ from arena.server.hosted_matches import HostedMatches
 from arena.store.async_store import AsyncStore
 from arena.store.bot_logs import add_log
 from arena.store.bot_versions import read_content
+from arena.store.database import StoreUnavailable
 from arena.store.entrants import EntrantList, HostedEntrant, unchecked_rows
 from arena.store.plan_entrants import find_plan_entrants
 from arena.store.planned import (
@@ -193,6 +195,8 @@ class PlannedTournaments:
             tournament = await self._store.write(
                 begin_plan, plan, terms.key, terms.randomness_key, found.entrants, note, _following(plan, now)
             )
+        except StoreUnavailable:  # it waits for the database, as all others do
+            raise
         except Fault as fault:
             log.error("the tournament %s can't begin: %s", plan.title, fault)
             await self._abandon(plan, str(fault), now)
@@ -205,6 +209,8 @@ class PlannedTournaments:
             await self._store.write(end_plan, plan)
             self._failures.pop(plan.id, None)
             log.info("the tournament %s is over: %s", plan.title, plan.tournament)
+        except (StoreUnavailable, DiskFull) as fault:
+            log.warning("the tournament %s waits: %s", plan.title, fault)
         except Fault as fault:
             self._note_failure(plan, str(fault))
             log.error("the tournament %s does not go on: %s", plan.title, fault)
@@ -268,10 +274,14 @@ class PlannedTournaments:
             log.warning("logs of the tournament's matches wait: %s", fault)
 
     def _make_reader(self) -> Callable[[str], Any]:
-        """Return a function that reads a submission on another event loop than this one."""
-        loop = asyncio.get_running_loop()
+        """Return a function that reads a submission on another event loop than this one. It raises `ArenaFault` once
+        the task that calls this method is being cancelled, so that no further program is built.
+        """
+        loop, playing = asyncio.get_running_loop(), asyncio.current_task()
 
         async def read_whole(digest: str) -> bytes:
+            if playing is not None and playing.cancelling():
+                raise ArenaFault("its programs are built no longer, because it stops")
             found = bytearray()
             while part := await self._store.read_slowly(read_content, digest, len(found)):
                 found += part

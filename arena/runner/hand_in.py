@@ -18,7 +18,7 @@ from arena.hosting.limits import CACHE_DAYS, DAY_S
 from arena.operator.bot_files import StoreMatchLog, UploadFilePart
 from arena.operator.client import NoServer, NoServerAnswer
 from machine.atomic_write import replacing_file
-from protocol.errors import Fault
+from protocol.errors import Fault, UsageFault
 from protocol.match_logs import LOG_ENDING, OPEN_LOG_ENDING, MatchLog
 from protocol.names import fold_name
 
@@ -99,20 +99,26 @@ async def upload_file(ask: Ask, content: bytes) -> str:
     return upload
 
 
-async def hand_in_logs(folder: Path, ask: Ask) -> None:
+async def hand_in_logs(folder: Path, ask: Ask) -> Fault | None:
     """Hand in each log that clients have left in the folder of the runner. A log that the arena refuses is lost.
 
-    Raise `NoServer` or `NoServerAnswer` if the arena does not answer; then logs wait.
+    Logs wait if the arena can't store them, as its disk is full: return why. They wait, too, if it does not answer:
+    raise `NoServer` or `NoServerAnswer`.
     """
+    why = None
     for found in await asyncio.to_thread(list, find_logs(folder)):
         try:
             upload = await upload_file(ask, found.packed)
             await ask(StoreMatchLog(bot=found.bot, number=found.number, upload=upload), object)
         except (NoServer, NoServerAnswer):
             raise
-        except Fault as fault:
+        except UsageFault as fault:
             log.warning("the log %s is lost: %s", found.file, fault)
+        except Fault as fault:
+            why = fault
+            continue
         found.file.unlink(missing_ok=True)
+    return why
 
 
 class FoundLog(NamedTuple):

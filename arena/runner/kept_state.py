@@ -72,7 +72,8 @@ class KeptStates:
         if not manifest.keep:
             return
         for tar in [tar for tar, shared in self._shared.items() if shared.bot == run.bot]:
-            await self._hand_in_changed(tar)
+            if fault := await self._hand_in_changed(tar):
+                raise fault
             del self._shared[tar]
             tar.unlink(missing_ok=True)
         found = bytearray()
@@ -84,29 +85,34 @@ class KeptStates:
             run.bot, run.number, run.digest, manifest.keep, run.kept_bytes, _time_of_change(tar)
         )
 
-    async def hand_in(self) -> None:
-        """Hand in what programs keep, if it has changed."""
-        for tar in list(self._shared):
-            await self._hand_in_changed(tar)
+    async def hand_in(self) -> Fault | None:
+        """Hand in what programs keep, if it has changed. What the arena can't store waits: return why."""
+        faults = [await self._hand_in_changed(tar) for tar in list(self._shared)]
+        return next(filter(None, faults), None)
 
-    async def _hand_in_changed(self, tar: Path) -> None:
-        """Hand in what a bot keeps if it has changed. If the arena refuses it, it is dropped."""
+    async def _hand_in_changed(self, tar: Path) -> Fault | None:
+        """Hand in what a bot keeps if it has changed. If the arena refuses it, it is dropped. If the arena can't store
+        it, as its disk is full, return why.
+        """
         shared = self._shared.get(tar)
         if shared is None:
-            return
+            return None
         try:
             changed_ns = await asyncio.to_thread(_time_of_change, tar)
             if changed_ns == shared.changed_ns:
-                return
+                return None
             packed = await asyncio.to_thread(_repack, tar, shared.names, shared.max_bytes)
             upload = await upload_file(self._ask, packed)
             request = StoreState(bot=shared.bot, number=shared.number, digest=shared.digest, upload=upload)
             await self._ask(request, object)
         except (NoServer, NoServerAnswer):
-            return
-        except Fault as fault:
+            return None
+        except UsageFault as fault:
             log.warning("what %s keeps is not handed in: %s", shared.bot, fault)
+        except Fault as fault:
+            return fault
         shared.changed_ns = changed_ns
+        return None
 
 
 def _read_request(run: RunBot, offset: int) -> ReadState:
@@ -126,10 +132,10 @@ def _store_files(tar: Path, content: bytes, names: Sequence[str]) -> None:
 
 
 def _repack(tar: Path, names: Sequence[str], max_bytes: int) -> bytes:
-    """Return the tar of the files that a program keeps, without anything else. Raise `Fault` if it can't be read, or
-    has too much.
+    """Return the tar of the files that a program keeps, without anything else. Raise `UsageFault` if it can't be read,
+    or has too much.
     """
-    with os_errors_as(ArenaFault, f"the file {tar} can't be read"), tar.open("rb") as file:
+    with os_errors_as(UsageFault, f"the file {tar} can't be read"), tar.open("rb") as file:
         data = file.read(max_bytes + STATE_HEADERS_BYTES + 1)
     if len(data) > max_bytes + STATE_HEADERS_BYTES:
         raise UsageFault(f"its files have more than {max_bytes} bytes")

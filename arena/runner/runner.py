@@ -138,6 +138,8 @@ class RunnerSession:
         self._states = KeptStates(folder, connection.ask)
         tidy_folders(folder)
         self._handing_in = asyncio.Lock()
+        self._delay_reason: str | None = None
+        """The reason why the arena could not store logs or files at the last attempt; None if it could."""
         self._versions = VersionCache(folder / "versions", boxes, self._read_version)
         self._runner = 0
         self._has_joined = asyncio.Event()
@@ -209,8 +211,11 @@ class RunnerSession:
     async def hand_in(self) -> None:
         """Hand in the logs and files that clients have left. Raise `NoServerAnswer` if the connection has ended."""
         async with self._handing_in:
-            await hand_in_logs(self._folder, self._connection.ask)
-            await self._states.hand_in()
+            faults = (await hand_in_logs(self._folder, self._connection.ask), await self._states.hand_in())
+            why = next((str(fault) for fault in faults if fault is not None), None)
+            if why is not None and why != self._delay_reason:
+                log.warning("logs and files of bots wait: %s", why)
+            self._delay_reason = why
 
     async def keep_handing_in(self) -> None:
         """Hand in what clients leave, again and again, until cancelled or until the connection has ended."""

@@ -198,10 +198,11 @@ def _activate(connection: Connection, owner: int, version: int, since: str | Non
     """
     query = "SELECT max(active_since) FROM bot_versions WHERE bot = :bot"
     latest = execute(connection, query, {"bot": owner}).scalar_one()
-    now = database_now(connection)
+    now = active_since = database_now(connection)
     if latest is not None and now <= latest:
-        now = format_timestamp(datetime.fromisoformat(latest) + timedelta(milliseconds=1))
-    execute(connection, "UPDATE bot_versions SET active_since = :now WHERE id = :id", {"now": now, "id": version})
+        active_since = format_timestamp(datetime.fromisoformat(latest) + timedelta(milliseconds=1))
+    words = {"since": active_since, "id": version}
+    execute(connection, "UPDATE bot_versions SET active_since = :since WHERE id = :id", words)
     note_activation(connection, version, since or now)
 
 
@@ -339,7 +340,7 @@ def end_check(
     WHERE id = :id AND {_OPEN_CHECK} RETURNING bot"""
     owner = execute(connection, query, words).scalar_one_or_none()
     if passed and owner is not None:
-        _activate(connection, owner, version, submitted_unless_replaced(connection, version))
+        _activate(connection, owner, version, submitted_unless_replaced(connection, version, database_now(connection)))
 
 
 def use_version(connection: Connection, bot: str, number: int) -> None:

@@ -19,7 +19,9 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 """`FOLDER_MODE` has the permissions of folders in a data folder, `FILE_MODE` those of files: only the owner has any."""
 _GROUP_AND_OTHERS_MODE = 0o077
 """The permission bits of all users except the owner."""
-_FILES_IN_FOLDER = ("lock", "operator.json")
+LOCK_FILE = "lock"
+"""The name of the file in a data folder whose lock its user holds."""
+_FILES_IN_FOLDER = (LOCK_FILE, "operator.json")
 """The names of the files in a data folder, except the database."""
 _FOLDERS_IN_FOLDER = ("archive", "house", "journal", "runners", "tournaments")
 """The names of the folders that a server makes in a data folder. Other folders count as the user's."""
@@ -37,9 +39,9 @@ def lock(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
         _check_owner(folder)
-        file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
+        file = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
     except OSError as exc:
-        why = f"{folder / 'lock'} is a link: remove it" if exc.errno == errno.ELOOP else exc.strerror
+        why = f"{folder / LOCK_FILE} is a link: remove it" if exc.errno == errno.ELOOP else exc.strerror
         raise ArenaFault(f"the data folder {folder} can't be used: {why}") from exc
     try:
         try:
@@ -87,7 +89,7 @@ def _write_holder(file: int) -> None:
 def is_held(folder: Path) -> bool:
     """Return whether a process uses a data folder now."""
     try:
-        file = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        file = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return False
     try:

@@ -25,7 +25,7 @@ _SELECT_ACTIVATIONS = """SELECT bots.name, bots.key, bot_activations.number, bot
 FROM bot_activations JOIN bots ON bots.id = bot_activations.bot
 LEFT JOIN bot_versions ON bot_versions.bot = bots.id AND bot_versions.digest = bot_activations.digest
 WHERE bots.token_hash IS NOT NULL AND NOT bots.revoked
-ORDER BY bots.key, bot_activations.since, bot_activations.id"""
+ORDER BY bots.key, bot_activations.id"""
 """The query for the activations of all hosted bots, by bot, each bot's in their order."""
 _SELECT_UNCHECKED = """SELECT bots.name, bots.key, bot_versions.number FROM bot_versions
 JOIN bots ON bots.id = bot_versions.bot
@@ -77,7 +77,7 @@ def find_entrants(
     for key, group in groupby(rows, lambda row: row.key):
         if named and key not in named:
             continue
-        found = _choose(list(group), game, until, late=late)
+        found = _choose(list(group), game, until, now, late=late)
         if isinstance(found, str):
             refusals[key] = found
             continue
@@ -98,12 +98,14 @@ def describe_early_entry(until: str) -> str:
     return f"{until} is still to come: versions that are handed in until then play if this is repeated"
 
 
-def _choose(rows: Sequence[Any], game: str, until: str, *, late: bool) -> tuple[HostedEntrant, list[str]] | str:
+def _choose(
+    rows: Sequence[Any], game: str, until: str, now: str, *, late: bool
+) -> tuple[HostedEntrant, list[str]] | str:
     """Return a bot's entry and what is to be said of it; else why it has none: "" if its program is for other games.
 
-    `rows` are its activations.
+    `rows` are its activations. One that is later than `now` was in time: the clock was set back since.
     """
-    before = [row for row in rows if row.since <= until]
+    before = [row for row in rows if row.since <= until or row.since > now]
     row = before[-1] if before else rows[0]
     version = f"{row.name}, version {row.number}"
     if row.manifest is None:
@@ -198,6 +200,6 @@ def find_active(connection: Connection) -> Sequence[Any]:
     """Return the latest activation of each hosted bot, with name, id, number and digest."""
     query = """SELECT bots.name, bot_activations.bot, number, digest FROM bot_activations
     JOIN bots ON bots.id = bot_activations.bot WHERE bots.token_hash IS NOT NULL AND bot_activations.id = (
-        SELECT id FROM bot_activations AS latest WHERE latest.bot = bots.id ORDER BY since DESC, id DESC LIMIT 1
+        SELECT max(id) FROM bot_activations AS latest WHERE latest.bot = bots.id
     ) ORDER BY bots.key"""
     return execute(connection, query).all()

@@ -290,9 +290,17 @@ def rename_bot(connection: Connection, old: str, new: str) -> None:
     `check_new_name`.
     """
     check_new_name(connection, old, new)
-    _update_bots(connection, [old], name=new, key=fold_name(new), renamed=utc_now())
+    _update_bots(connection, [old], name=new, key=fold_name(new), renamed=_time_of_renaming(connection))
     rename_in_actions(connection, old, new)
     rename_in_plans(connection, old, new)
+
+
+def _time_of_renaming(connection: Connection) -> str:
+    """Return the present time, but no earlier one than the end of the latest match: the clock may have been set back
+    since, and the records of the matches so far have the old name.
+    """
+    latest: str | None = execute(connection, "SELECT max(finished) FROM matches").scalar()
+    return max(utc_now(), latest or "")
 
 
 def check_new_name(connection: Connection, old: str, new: str) -> None:
@@ -328,7 +336,7 @@ def anonymize_bot(connection: Connection, name: str) -> str:
         "person": False,
         "display": None,
     }
-    _update_bots(connection, [name], **values, seen=None, renamed=utc_now())
+    _update_bots(connection, [name], **values, seen=None, renamed=_time_of_renaming(connection))
     rename_in_actions(connection, name, placeholder)
     rename_in_plans(connection, name, placeholder)  # another bot that takes the name was not invited
     fail_plans_of_bot(connection, number, placeholder)

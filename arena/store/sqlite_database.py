@@ -59,6 +59,7 @@ class SqliteDatabase(Database):
         return super().message(exc)
 
     def _revision(self, *, read_only: bool) -> str | None:
+        has_log = _has_wal(self.file)  # before the header, which says that there is a log before there is one
         try:
             with self.file.open("rb") as opened:
                 header = opened.read(SQLITE_HEADER_BYTES)
@@ -76,6 +77,11 @@ class SqliteDatabase(Database):
                 return None
             if owner != APPLICATION_ID:
                 raise UnrecognizedDatabase(f"{self} is a database, but not Bot Arena's: choose another file")
+        if has_log and header[_WRITE_VERSION_AT] != _WAL_VERSION:
+            raise StoreError(
+                f"{self} is a backup, and {self.file.name}-wal beside it is of the database that was there before: "
+                f"move that away, and {self.file.name}-shm"
+            )
         with (
             disposing(self.create_reading_engine() if read_only else self.connect()) as engine,
             self.translate_errors(),

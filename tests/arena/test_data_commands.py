@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from arena.commands.data_dir import hold_data_dir
 from arena.commands.matches import Selection, matches
 from arena.commands.output import format_table
-from arena.store.data_folder import lock
+from arena.store.data_folder import DataFolderInUse, lock
 from arena.store.registry import all_bots
 from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
@@ -181,12 +182,16 @@ def test_a_token_is_printed_once_and_stored_as_a_hash_until_it_is_rotated_or_rev
     assert "revoked" in arena("bot", "list")[1]
 
 
-def test_beside_a_server_bots_are_added_and_ratings_not_rebuilt(arena: Arena, played: Path) -> None:
+def test_beside_a_server_bots_are_added_and_ratings_not_rebuilt(arena: Arena, played: Path, tmp_path: Path) -> None:
+    url, other = f"sqlite:///{played}/arena.db", tmp_path / "other"
     with lock(played):
         assert arena("bot", "add", "eve")[0] == 0
-        code, _, err = arena("db", "rebuild-ratings")
-    assert code == 1
-    assert err.startswith(f"arena: {played} is in use by process {os.getpid()}: ")
+        for words in ((), ("--db", url, "--data", str(other))):  # the database, named by itself, is the server's
+            code, _, err = arena("db", "rebuild-ratings", *words)
+            assert code == 1
+            assert err.startswith(f"arena: {played} is in use by process {os.getpid()}: ")
+        with pytest.raises(DataFolderInUse), hold_data_dir(other, url):
+            pass
 
 
 def test_ratings_that_follow_are_left_by_a_rebuild_and_a_schema_that_is_new_by_an_upgrade(

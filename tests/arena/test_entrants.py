@@ -100,6 +100,19 @@ def test_each_bot_enters_with_the_version_that_was_active_at_the_deadline(course
     assert course.entrants(2).notes == ["Ann, version 2, came after the deadline: version 1 plays"]
 
 
+def test_what_was_handed_in_while_a_clock_was_ahead_enters_and_so_does_what_came_when_it_was_right(
+    course: Course,
+) -> None:
+    course.has_passed(1, "ann", "a1")
+    course.has_passed(9, "ann", "a2")
+    course.has_passed(9, "bob", "b1")
+    course.has_passed(3, "ann", "a3")
+    assert course.versions(3) == ["Ann v3", "bob v1"]
+    course.has_passed(5, "ann", "a4")
+    assert course.versions(4) == ["Ann v3", "bob v1"]
+    assert course.versions(5) == ["Ann v4", "bob v1"]
+
+
 def test_a_deadline_that_is_still_to_come_is_told(course: Course) -> None:
     course.has_passed(5, "ann", "a1")
     assert course.entrants(5).notes == []

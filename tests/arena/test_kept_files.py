@@ -25,7 +25,7 @@ from arena.store.dialect import execute
 from arena.store.registry import anonymize_bot, register_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
-from protocol.errors import UsageFault
+from protocol.errors import ArenaFault, UsageFault
 from protocol.match_logs import STATE_FILE
 
 FILES = {"opinions.json": b"{}", "table.bin": bytes(range(256)) * 5}
@@ -147,6 +147,7 @@ class Arena:
     def __init__(self) -> None:
         self.tar = b""
         self.is_away = False
+        self.fault: ArenaFault | None = None
         self._uploads: dict[str, bytes] = {}
 
     async def ask(self, request: Any, kind: type[Any]) -> Any:
@@ -158,6 +159,8 @@ class Arena:
             case UploadFilePart():
                 self._uploads[request.upload] = self._uploads.get(request.upload, b"") + request.data
             case StoreState():
+                if self.fault is not None:
+                    raise self.fault
                 self.tar = self._uploads.pop(request.upload)
         return None
 
@@ -204,6 +207,20 @@ async def test_a_change_that_was_not_handed_in_yet_is_there_when_the_bot_starts_
     leave(tar, FILES)
     await states.fetch(RUN, KEEPS)
     assert read_kept_files(tar.read_bytes(), list(FILES)) == FILES
+
+
+async def test_what_a_bot_keeps_waits_for_an_arena_that_can_not_store_it(tmp_path: Path) -> None:
+    arena = Arena()
+    states = KeptStates(tmp_path, arena.ask)
+    await states.fetch(RUN, KEEPS)
+    leave(folder_of_version(tmp_path, "Ann", 2) / STATE_FILE, FILES)
+    arena.fault = ArenaFault("database or disk is full")
+    assert await states.hand_in() is arena.fault
+    with pytest.raises(ArenaFault, match="disk is full"):
+        await states.fetch(RUN, KEEPS)
+    arena.fault = None
+    assert await states.hand_in() is None
+    assert read_kept_files(arena.tar, list(FILES)) == FILES
 
 
 async def test_what_an_earlier_connection_left_is_dropped(tmp_path: Path) -> None:

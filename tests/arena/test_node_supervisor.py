@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from arena.commands import serve_nodes
 from arena.commands.serve_nodes import NodeProcess, SupervisorTimeouts
 
 HANGING = """
@@ -16,6 +18,16 @@ import os, socket, time
 socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"READY=1", os.environ["NOTIFY_SOCKET"])
 time.sleep(1000)
 """
+FAILING_LATER = """
+import os, pathlib, socket, sys, time
+served = pathlib.Path(sys.argv[1])
+if served.exists():
+    sys.exit(1)
+served.touch()
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"READY=1", os.environ["NOTIFY_SOCKET"])
+time.sleep(1000)
+"""
+"""A node that serves once, and can't start again."""
 
 
 async def test_a_node_that_gives_no_sign_of_life_is_killed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -30,3 +42,24 @@ async def test_a_node_that_gives_no_sign_of_life_is_killed(tmp_path: Path, caplo
     timeouts = SupervisorTimeouts(watchdog_timeout_s=0.01)
     assert await NodeProcess("a", (sys.executable, "-c", HANGING), tmp_path, timeouts).keep_running(stop) == 0
     assert stop.is_set()
+
+
+async def test_a_node_that_has_served_is_started_again_where_it_can_not_begin(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As its database is away: nobody stops the other nodes, nor this one."""
+    monkeypatch.setattr(serve_nodes, "RESTART_DELAY_S", 0.01)
+    stop = asyncio.Event()
+
+    def stop_at(record: logging.LogRecord) -> bool:
+        if "node a ended with exit code 1; it is restarted" in record.getMessage():
+            stop.set()
+        return True
+
+    caplog.handler.addFilter(stop_at)
+    command = (sys.executable, "-I", "-S", "-c", FAILING_LATER, str(tmp_path / "has served"))
+    node = NodeProcess("a", command, tmp_path, SupervisorTimeouts())
+    running = asyncio.create_task(node.keep_running(stop))
+    await node.is_ready.wait()
+    node.send(signal.SIGKILL)
+    assert await running == 0

@@ -83,6 +83,16 @@ def test_a_record_of_after_a_bot_was_renamed_has_to_have_its_name(arena: Call, f
     assert arena("db", "check").out.startswith("match m-0: seat 0: bot is 'anna', the record says 'ann'")
 
 
+def test_a_database_is_sound_after_a_bot_was_renamed_or_deleted_by_a_clock_that_was_set_back(
+    arena: Call, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.store.registry.utc_now", lambda: "2025-12-31T23:00:00.000Z")
+    with closing(Store.open(file)) as store:
+        store.write(rename_bot, "ann", "anna")
+        store.write(anonymize_bot, "bob")
+    assert arena("db", "check").code == 0
+
+
 def test_a_name_that_is_taken_or_none_is_refused_in_a_line(arena: Call, file: Path) -> None:
     for name, new, complaint in (
         ("ann", "BOB", "a bot is called BOB already: choose another name"),

@@ -18,7 +18,7 @@ from arena.operations.bot_files import unpack_log
 from arena.operator.bot_files import StoreMatchLog, UploadFilePart
 from arena.operator.client import NoServerAnswer
 from arena.runner.hand_in import folder_of_version, hand_in_logs, remove_old_logs
-from protocol.errors import UsageFault
+from protocol.errors import ArenaFault, UsageFault
 from protocol.match_logs import DEFAULT_STATE_BYTES, MatchLog
 
 
@@ -67,14 +67,16 @@ async def test_logs_are_handed_in_once_each_with_its_bot_and_version(tmp_path: P
     ]
 
 
-async def test_logs_wait_for_an_arena_that_is_away_and_go_if_it_refuses_them(tmp_path: Path) -> None:
+async def test_logs_wait_for_an_arena_that_is_away_or_full_and_go_if_it_refuses_them(tmp_path: Path) -> None:
     arena, file = Arena(), leave(tmp_path, "ann", 1, "m-1")
     arena.fault = NoServerAnswer("the connection was lost")
     with pytest.raises(NoServerAnswer):
         await hand_in_logs(tmp_path, arena.ask)
+    arena.fault = ArenaFault("database or disk is full")
+    assert await hand_in_logs(tmp_path, arena.ask) is arena.fault
     assert file.exists()
     arena.fault = UsageFault("no")
-    await hand_in_logs(tmp_path, arena.ask)
+    assert await hand_in_logs(tmp_path, arena.ask) is None
     assert not file.exists()
 
 

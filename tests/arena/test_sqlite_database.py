@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 from arena.processes.server_process import ServerProcess, start_module
 from arena.ratings import rating_system
 from arena.ratings.rating_system import RatingStanding
+from arena.store.backup import back_up
 from arena.store.database import DatabaseNotFound, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.database_url import open_database_url
 from arena.store.finish import finish_matches
@@ -130,6 +131,20 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     with pytest.raises(DatabaseNotFound):
         Store.open(file, create=False)
     Store.open(file).close()
+    assert open_database_url(file).revision() == SCHEMA_REVISIONS[-1]
+
+
+def test_a_backup_is_not_mixed_with_the_log_of_the_database_that_it_replaces(store: Store, tmp_path: Path) -> None:
+    """As a crash has left that, before the backup was put into its place."""
+    finish(store, result("m1"))
+    file, log = tmp_path / "restored.db", tmp_path / "restored.db-wal"
+    back_up(store.database, file)
+    finish(store, result("m2"))
+    shutil.copy(f"{store.database.file}-wal", log)
+    for read_only in (True, False):
+        with pytest.raises(StoreError, match="db-wal beside it is of the database that was there before"):
+            open_database_url(file).revision(read_only=read_only)
+    log.unlink()
     assert open_database_url(file).revision() == SCHEMA_REVISIONS[-1]
 
 

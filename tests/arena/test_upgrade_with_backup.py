@@ -60,6 +60,16 @@ def test_a_server_does_not_start_where_it_may_not_upgrade_or_not_copy(data: Path
     assert open_database_url(data / "arena.db").revision() == FIRST
 
 
+def test_a_server_is_not_replaced_by_one_that_could_not_use_its_database_or_certificate(data: Path) -> None:
+    words = ("config", "--can-start", "--data", str(data))
+    refused = call("arena", *words)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert "older than this bot-arena's: run `arena db upgrade`" in refused.err
+    assert call("arena", *words, "--upgrade").code == 0
+    refused = call("arena", *words, "--upgrade", "--tls-cert", "no.pem", "--tls-key", "no.key")
+    assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
+
+
 @pytest.mark.parametrize("folder", ["data", "backups"])
 def test_it_is_copied_beside_itself_or_into_the_folder_for_backups_once(
     data: Path, tmp_path: Path, folder: str, caplog: pytest.LogCaptureFixture

@@ -29,3 +29,17 @@ async def test_a_program_has_ended_as_it_was_asked_to_when_who_waited_for_it_is_
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert (tmp_path / "end").read_text() == "ended\n"
+
+
+async def test_a_program_that_does_not_end_as_it_was_asked_to_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a backup within a long call of SQLite."""
+    monkeypatch.setattr("machine.run_program.END_TIMEOUT_S", 0.01)
+    os.mkfifo(tmp_path / "begun")
+    script = f"trap '' INT; echo > {tmp_path}/begun; exec sleep 600"
+    waiting = asyncio.create_task(run_program("/bin/sh", "-c", script, end_signal=2))
+    await asyncio.to_thread((tmp_path / "begun").read_text)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting

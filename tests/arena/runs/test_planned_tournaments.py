@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import closing, nullcontext
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,11 +16,12 @@ from arena.operations import planned_tournaments
 from arena.operations.planned_tournaments import PlannedTournaments
 from arena.operations.plans import checked_draft
 from arena.processes.bot_commands import known_bots
-from arena.runs.plan import RunTerms
+from arena.runs.plan import Plan, RunTerms
 from arena.store import planned
 from arena.store.async_store import AsyncStore
 from arena.store.bot_versions import add_version, end_check
-from arena.store.entrants import EntrantList
+from arena.store.database import StoreUnavailable
+from arena.store.entrants import EntrantList, HostedEntrant
 from arena.store.planned import STOPPED_NOTE, PlanDraft, PlannedTerms, PlannedTournament
 from arena.store.registry import anonymize_bot
 from arena.store.result_queries import tournament_results
@@ -43,6 +46,13 @@ class Failing(PlannedTournaments):
 
     async def play_rest(self, plan: PlannedTournament) -> None:
         raise ArenaFault("the disk is full")
+
+
+class Played(PlannedTournaments):
+    """Its matches are over at once."""
+
+    async def play_rest(self, plan: PlannedTournament) -> None:
+        pass
 
 
 class Endless(PlannedTournaments):
@@ -154,6 +164,58 @@ async def test_one_that_can_not_be_played_is_given_up_with_the_reason(store: Asy
     await plans.look()
     (failed,) = await store.read(planned.list_plans)
     assert (failed.state, failed.note) == ("failed", "the disk is full")
+
+
+async def test_one_waits_for_a_database_that_can_not_be_written_and_is_not_given_up(
+    store: AsyncStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals: dict[Any, int] = {planned.begin_plan: 1, planned.end_plan: MAX_FAILURES + 1}
+    write = store.write
+
+    async def refuse(change: Any, *words: Any) -> Any:
+        if refusals.get(change):
+            refusals[change] -= 1
+            raise StoreUnavailable("database or disk is full")
+        return await write(change, *words)
+
+    await plan(store, utc_now())
+    monkeypatch.setattr(store, "write", refuse)
+    plans = Played(store, tmp_path, tuple)
+    await plans.look()
+    assert await states(store) == ["waiting"]
+    for _ in range(MAX_FAILURES + 3):
+        await plans.look()
+        await plans.wait()
+    assert await states(store) == ["over"]
+
+
+async def test_once_a_server_stops_no_further_program_is_built(
+    store: AsyncStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned_tournaments, "check_bubblewrap", lambda user: None)
+    loop, builds, stops = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+    built: list[str] = []
+
+    @contextmanager
+    def build(plan: Plan, entrants: Sequence[HostedEntrant], folder: Path, read: Any, *_: Any) -> Iterator[Plan]:
+        for entrant in entrants:
+            asyncio.run(read(entrant.digest))
+            built.append(entrant.bot)
+            loop.call_soon_threadsafe(builds.set)
+            stops.wait()
+        yield plan
+
+    monkeypatch.setattr(planned_tournaments, "built_plan", build)
+    await plan(store, utc_now())
+    plans = PlannedTournaments(store, tmp_path, tuple)
+    await plans.look()
+    await plans.look()
+    await builds.wait()
+    (playing,) = plans._running.values()
+    playing.cancel()
+    stops.set()
+    await plans.wait()
+    assert built == ["ann"]
 
 
 async def test_bots_that_came_after_the_deadline_enter_if_that_was_planned_and_are_marked(
