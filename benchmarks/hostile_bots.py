@@ -32,6 +32,10 @@ USERS = (61_201, 61_202)
 """The users of the two programs, where this runs as root."""
 READY_S = 0.5
 """Seconds that both programs get before the first turn, as in a match."""
+PAUSE_S = 0.1
+"""Seconds before each turn of the opponent. A program that has not run for a while takes longer, and some attacks make
+the opponent's own turns long: so each turn of the bot comes after a while.
+"""
 THINKING_PROGRAM = """
 import hashlib, sys
 for line in sys.stdin:
@@ -89,13 +93,14 @@ class BoxedProgram:
             limits.is_build = 1
             command = (*command[:at], limits.encode(), *command[at + 1 :])
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         self._write(START)
 
     def _write(self, line: bytes) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(line)
+        self._process.stdin.flush()
 
     def ask(self) -> float:
         """Ask for a move, and return the seconds until it came."""
@@ -122,6 +127,7 @@ def play(folder: Path, attack: str, turns: int, *, is_unstopped: bool) -> float:
         time.sleep(READY_S)
         times = []
         for _ in range(turns):
+            time.sleep(PAUSE_S)
             opponent.ask()
             times.append(thinking.ask())
         return 1000 * statistics.fmean(times)
