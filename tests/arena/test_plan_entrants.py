@@ -39,8 +39,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         hand_in("ann", BEFORE)
         hand_in("ben", BEFORE)
         hand_in("ben", BEFORE, passed=False, report="build: passed\nnim: failed: it did not answer")
-        hand_in("cleo", AFTER)
         hand_in("dan", BEFORE, game="tictactoe")
+        hand_in("cleo", AFTER)
         yield store
 
 

@@ -234,14 +234,19 @@ def test_rules_that_fail_outside_of_their_file_are_a_line(tmp_path: Path, old: s
     assert checked.err.count("\n") == 1
 
 
-def test_rules_that_fail_in_a_match_are_named_without_a_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [("arena", ["try", "a=random", "b=random", "--quiet", "--game"]), ("arena-bot", ["compare", "--depth", "1"])],
+)
+def test_rules_that_fail_in_a_match_or_a_search_are_named_without_a_traceback(
+    program: str, words: list[str], tmp_path: Path
+) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text(CONNECT_FOUR.read_text("utf-8").replace("columns = list(state.columns)", "columns = state.rows"))
-    tried = call("arena", "try", "a=random", "b=random", "--game", str(wrong), "--quiet")
-    assert tried.code == 2
-    assert tried.err == "arena: wrong.py, line 41: AttributeError: 'Grid' object has no attribute 'rows'\n"
-    compared = call("arena-bot", "compare", str(wrong), "--depth", "1")
-    assert (compared.code, compared.err.splitlines()[-1]) == (2, tried.err.replace("arena:", "arena-bot:").strip())
+    done = call(program, *words, str(wrong))
+    assert done.code == 2
+    said = f"{program}: wrong.py, line 41: AttributeError: 'Grid' object has no attribute 'rows'"
+    assert done.err.splitlines()[-1] == said
 
 
 def test_a_watched_trial_names_the_file_again_in_its_command(race: Path) -> None:
