@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands.config import read_effective_settings, read_settings, unknown_variables
-from arena.commands.settings import SETTING_GROUPS, SETTINGS, ServerSettings, database_url
+from arena.commands.settings import SETTINGS, ServerSettings, database_url
 from commands import REPOSITORY, call
 from protocol.errors import UsageFault
 
@@ -44,15 +44,6 @@ def test_every_option_of_serve_is_one_of_config_too() -> None:
     )
     assert of_config - of_serve == {"--json"}
     assert of_serve - of_config == set()
-
-
-def test_help_has_every_setting_under_one_heading() -> None:
-    grouped = [name for names in SETTING_GROUPS.values() for name in names]
-    assert sorted(grouped) == sorted(SETTINGS)
-    shown = call("arena", "serve", "--help", COLUMNS="80").out.splitlines()
-    headings = [line[:-1] for line in shown if line.endswith(":") and line[0] != " "]
-    assert headings == [*SETTING_GROUPS, "Options"]
-    assert max(map(len, shown)) <= 80
 
 
 @pytest.mark.parametrize("key", SETTINGS)

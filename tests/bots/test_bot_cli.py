@@ -22,19 +22,6 @@ def test_help_names_the_commands() -> None:
     assert all(command in out for command in ("run", "pipe", "tune", "trial", "analyze", "compare"))
 
 
-@pytest.mark.parametrize(
-    ("program", "commands"),
-    [("arena", ("try", "test", "tournament", "serve")), ("arena-bot", ("run", "tune", "solve"))],
-)
-def test_help_has_the_commands_under_headings_by_who_uses_them(program: str, commands: tuple[str, ...]) -> None:
-    lines = call(program, "--help").out.splitlines()
-    headings = [number for number, line in enumerate(lines) if line.startswith("Commands for ")]
-    first = [lines.index(line) for name in commands for line in lines if line.startswith(f"  {name} ")]
-    assert len(headings) == len(commands)
-    assert all(heading < row for heading, row in zip(headings, first, strict=True))
-    assert first == sorted(first)
-
-
 def test_help_names_the_bots_that_come_with_the_package() -> None:
     code, out, _ = call("arena-bot", "run", "--help")
     assert code == 0

@@ -59,7 +59,6 @@ def test_a_program_that_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path)
     assert_refused(
         refused("nosuch"), "there is no program 'nosuch': give its path, as in ./mybot, or a name that is on PATH"
     )
-    assert_refused(refused(str(tmp_path)), f"'{tmp_path}' is a folder: give the path of a program in it")
     assert_refused(refused("."), "'.' is a folder: give the path of a program in it")
     assert_refused(refused(str(closed)), f"'{closed}' can't be executed: chmod +x {closed}")
     assert_refused(
