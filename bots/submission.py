@@ -31,7 +31,7 @@ from protocol.codec import MSGPACK
 from protocol.display import escape_unprintable, format_count, short_repr
 from protocol.errors import Fault, UsageFault, os_errors_as
 from protocol.messages import Error, Hello, Welcome
-from protocol.submissions import MAX_SUBMISSION_BYTES
+from protocol.submissions import MAX_SUBMISSION_BYTES, is_zip
 
 T = TypeVar("T")
 POLL_INTERVAL_S = 1.0
@@ -144,7 +144,7 @@ class BotSubmissions:
         is refused.
         """
         limits = self._prepare()
-        if self._token is not None and file.lower().endswith(".zip"):
+        if self._token is not None and is_zip(file):
             _refuse_token(content, self._token)
         elif self._token is not None:
             content = content.replace(self._token.encode(), b"")

@@ -15,6 +15,7 @@ from arena.hosting.languages import ending_of, language_of, recipe_of
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 from protocol.field_errors import field_error
+from protocol.submissions import is_zip
 
 MANIFEST_FILE = "bot.toml"
 """The path of the manifest in a submission."""
@@ -83,7 +84,7 @@ def _describe_missing_manifest(files: Mapping[str, bytes], games: Collection[str
     if deeper:
         folder = short_repr(deeper.removesuffix(f"/{MANIFEST_FILE}"))
         return f"{MANIFEST_FILE} is in the folder {folder}: hand in this folder alone"
-    inner = min((path for path in files if path.lower().endswith(".zip")), default="")
+    inner = min((path for path in files if is_zip(path)), default="")
     if inner:
         return f"there is no {MANIFEST_FILE}, but another zip, {short_repr(inner)}: hand that one in"
     return (

@@ -20,6 +20,7 @@ from arena.hosting.limits import KIB, SubmissionLimits
 from arena.hosting.manifest import MANIFEST_FILE, Manifest, manifest_of_file, read_manifest
 from protocol.display import short_repr
 from protocol.errors import UsageFault
+from protocol.submissions import is_clutter
 
 MAX_PATH_BYTES = 200
 """Maximum length of a path in a submission."""
@@ -62,7 +63,8 @@ def read_submission(data: bytes, games: Collection[str], limits: SubmissionLimit
     the arena has. Raise `UsageFault` if it is wrong.
     """
     limits.check_packed(len(data))
-    files = {path: content for path, content in unpack(data, limits).items() if not _is_clutter(path)}
+    unpacked = unpack(data, limits)
+    files = {path: unpacked[path] for path in unpacked if not any(map(is_clutter, path.split("/")))}
     return _checked(_without_outer_folder(files), games)
 
 
@@ -206,9 +208,3 @@ def _without_outer_folder(files: dict[str, bytes]) -> dict[str, bytes]:
     if f"{folder}/{MANIFEST_FILE}" not in files:
         return files
     return {path.removeprefix(f"{folder}/"): content for path, content in files.items()}
-
-
-def _is_clutter(path: str) -> bool:
-    """Return whether a file was added by macOS, which keeps there how it shows a folder, and attributes of files."""
-    parts = path.split("/")
-    return parts[0] == "__MACOSX" or parts[-1] == ".DS_Store" or parts[-1].startswith("._")

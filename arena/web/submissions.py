@@ -76,14 +76,13 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.games import offered_game_names
 from protocol.names import is_bot_name
+from protocol.submissions import is_zip
 from referee.record_reader import read_record_in_steps
 
 PATH = f"{PREFIX}/bots/{{bot}}/submissions"
 """The path of what was handed in for a bot."""
 HOSTING_PATH, MATCHES_PATH = f"{PREFIX}/bots/{{bot}}/hosting", f"{PREFIX}/bots/{{bot}}/matches"
 """The paths of how a bot runs, and of the matches that its owner asks for."""
-ZIP_ENDING = ".zip"
-"""The ending of the name of a file that is a zip with a manifest."""
 RUNNERS_TTL_S = 2.0
 """Seconds for which the state of the runners is cached."""
 MAX_NAME_CHARS = 100
@@ -312,7 +311,7 @@ class Submissions:
             content = reader.read(source_of, name, number)
             if content is None:
                 raise NotFound(f"{name} has no version {number}")
-            return _send_file(f"{name}-{number}{ZIP_ENDING}", file, content)
+            return _send_file(f"{name}-{number}.zip", file, content)
 
         return await queue_endpoint(send, slow=True)(request)  # like long answers, which take memory
 
@@ -365,10 +364,10 @@ def _file_of(request: Request) -> str | None:
 
     Raise `UsageFault` if it is too long.
     """
-    file = unicodedata.normalize("NFC", request.query_params.get("file", f"bot{ZIP_ENDING}"))  # as macOS does not
+    file = unicodedata.normalize("NFC", request.query_params.get("file", "bot.zip"))  # as macOS does not
     if len(file) > MAX_NAME_CHARS:
         raise UsageFault(f"the name of the file has {len(file)} characters: {MAX_NAME_CHARS} at most")
-    return None if file.lower().endswith(ZIP_ENDING) else file
+    return None if is_zip(file) else file
 
 
 def _read(request: Request, file: str | None, data: bytes, limits: SubmissionLimits) -> Submission:

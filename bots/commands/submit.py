@@ -16,14 +16,14 @@ from bots.commands.hosted_versions import read_versions, show_report, show_versi
 from bots.commands.owner_client import PageOption, ServerOption, TokenOption
 from bots.submission import BotSubmissions, hand_in_and_follow
 from protocol.errors import UsageFault, os_errors_as
-from protocol.submissions import MAX_SUBMISSION_LIMIT_BYTES
+from protocol.submissions import MAX_SUBMISSION_LIMIT_BYTES, is_clutter, is_zip
 
 MANIFEST_FILE = "bot.toml"
 """The name of the file in a folder that is handed in that says which games its program plays."""
-IGNORED_NAMES = frozenset({"__pycache__", "__MACOSX", "node_modules", ".git", ".venv", ".DS_Store"})
+IGNORED_NAMES = frozenset({"__pycache__", "node_modules", ".git", ".venv"})
 """The names of files and folders that are left out of a folder that is handed in."""
-IGNORED_PREFIXES = (".arena-token-", "._")
-"""The beginnings of the names of files in which clients keep tokens beside a program, and macOS attributes of files."""
+CREDENTIAL_FILE_PREFIX = ".arena-token-"
+"""The start of the names of files in which clients keep tokens beside a program."""
 
 
 def submit(
@@ -78,10 +78,9 @@ def _read(what: Path, games: Any) -> tuple[str, bytes]:
     _check_size(what, len(content))
     if not content:
         raise UsageFault(f"{what} is empty: hand in a program")
-    is_zip = what.suffix.lower() == ".zip"
-    if not is_zip and not games:
+    if not is_zip(what.name) and not games:
         raise UsageFault("which game does it play? Name it with --game")
-    if is_zip and games:
+    if is_zip(what.name) and games:
         raise UsageFault("--game is for a single file: a zip names its games in bot.toml")
     return what.name, content
 
@@ -103,12 +102,14 @@ def _pack(folder: Path) -> bytes:
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
         for place, folders, files in os.walk(folder):
-            folders[:] = sorted(name for name in folders if name not in IGNORED_NAMES)
+            folders[:] = sorted(name for name in folders if not _is_ignored(name))
             for name in sorted(files):
                 path = Path(place, name)
-                if name in IGNORED_NAMES or name.startswith(IGNORED_PREFIXES):
-                    continue
-                if path.is_file() and not path.is_symlink():
+                if not _is_ignored(name) and path.is_file() and not path.is_symlink():
                     archive.write(path, path.relative_to(folder).as_posix())
                     _check_size(folder, packed.tell())
     return packed.getvalue()
+
+
+def _is_ignored(name: str) -> bool:
+    return name in IGNORED_NAMES or is_clutter(name) or name.startswith(CREDENTIAL_FILE_PREFIX)

@@ -20,6 +20,7 @@ from arena import mqtt_publisher
 from arena.feed import MESSAGE_OVERHEAD_BYTES, BadBroker, Broker, Feed, FeedTimeouts, Outbox, QueuedMessage
 from arena.mqtt_connection import MqttConnectSpec, Publication
 from arena.mqtt_publisher import make_client
+from log_events import set_when_logged
 from patience import PATIENT_FEED
 from protocol.messages import Clock, End, Outcome, Player, Start, Turn
 from timeouts import WITHIN
@@ -315,9 +316,9 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
         await released.wait()
         writer.close()
 
-    connected, released = asyncio.Event(), asyncio.Event()
+    released = asyncio.Event()
     caplog.set_level("INFO", "arena.feed.feed")
-    caplog.handler.addFilter(lambda record: connected.set() or True)
+    connected = set_when_logged(caplog)
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # what the system takes is not crowded out
     server = await asyncio.start_server(connack_and_stall, sock=listener, limit=1024)
@@ -351,8 +352,7 @@ async def test_a_broker_that_refuses_is_told_of_in_one_line(caplog: pytest.LogCa
         writer.close()
 
     server = await asyncio.start_server(refuse, "127.0.0.1", 0)
-    told = asyncio.Event()
-    caplog.handler.addFilter(lambda record: told.set() or True)
+    told = set_when_logged(caplog)
     async with publishing(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}"):
         await asyncio.wait_for(told.wait(), WITHIN)
     server.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from arena.commands import serve_nodes
 from arena.commands.serve_nodes import NodeProcess, SupervisorTimeouts
+from log_events import set_when_logged
 
 HANGING = """
 import os, socket, time
@@ -31,14 +31,7 @@ time.sleep(1000)
 
 
 async def test_a_node_that_gives_no_sign_of_life_is_killed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    stop = asyncio.Event()
-
-    def stop_at(record: logging.LogRecord) -> bool:
-        if record.getMessage() == "node a has not answered for 0.01 s: it is killed":
-            stop.set()
-        return True
-
-    caplog.handler.addFilter(stop_at)
+    stop = set_when_logged(caplog, "node a has not answered for 0.01 s: it is killed")
     timeouts = SupervisorTimeouts(watchdog_timeout_s=0.01)
     assert await NodeProcess("a", (sys.executable, "-c", HANGING), tmp_path, timeouts).keep_running(stop) == 0
     assert stop.is_set()
@@ -49,14 +42,7 @@ async def test_a_node_that_has_served_is_started_again_where_it_can_not_begin(
 ) -> None:
     """As its database is away: nobody stops the other nodes, nor this one."""
     monkeypatch.setattr(serve_nodes, "RESTART_DELAY_S", 0.01)
-    stop = asyncio.Event()
-
-    def stop_at(record: logging.LogRecord) -> bool:
-        if "node a ended with exit code 1; it is restarted" in record.getMessage():
-            stop.set()
-        return True
-
-    caplog.handler.addFilter(stop_at)
+    stop = set_when_logged(caplog, "node a ended with exit code 1; it is restarted")
     command = (sys.executable, "-I", "-S", "-c", FAILING_LATER, str(tmp_path / "has served"))
     node = NodeProcess("a", command, tmp_path, SupervisorTimeouts())
     running = asyncio.create_task(node.keep_running(stop))

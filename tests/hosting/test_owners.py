@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 import zlib
 from pathlib import Path
@@ -23,6 +22,7 @@ from commands import Done
 from hosted_runner import joined
 from hosting_arena import get, hosted, hosting_arena, operator_token, submit
 from in_process import call_beside, hosting
+from log_events import set_when_logged
 from players import player
 from protocol.match_logs import MatchLog, ProgramFault
 from timeouts import WITHIN
@@ -166,14 +166,7 @@ async def test_an_owner_pauses_a_bot_goes_back_to_a_version_and_chooses_its_game
 async def test_an_owner_has_the_bot_play_an_open_opponent_now(
     tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    absent = asyncio.Event()
-
-    def note(record: logging.LogRecord) -> bool:
-        if "does not start" in record.getMessage():
-            absent.set()
-        return True
-
-    caplog.handler.addFilter(note)
+    absent = set_when_logged(caplog, "does not start")
     monkeypatch.setattr(requested_matches, "RECONNECT_TIMEOUT_S", 0.01)
     async with hosting_arena(tmp_path / "data") as arena, joined(arena) as runner:
         await submit(arena, str(program), "--game", "nim")

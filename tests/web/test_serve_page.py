@@ -21,6 +21,7 @@ from arena.store.store import Store
 from certificates import make
 from commands import call, ends
 from in_process import hosting
+from log_events import set_when_logged
 from process_tree import children
 from processes import Served, pages_process, run, serving
 from timeouts import WITHIN
@@ -164,8 +165,7 @@ async def test_a_page_that_hangs_is_started_again_after_a_time_that_is_longer_on
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ARENA_TIMEOUT_FACTOR", "2")
-    told = asyncio.Event()
-    caplog.handler.addFilter(lambda record: "has not answered for 120 s" not in record.getMessage() or not told.set())
+    told = set_when_logged(caplog, "has not answered for 120 s")
     Store.open(tmp_path / "arena.db").close()
     before = children(os.getpid())
     settings = ServerSettings(web_port=0)
