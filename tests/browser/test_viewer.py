@@ -44,7 +44,7 @@ LATE = """async (id) => {
 }"""
 
 
-CUT = """async (id) => {
+CUT = """async ([id, at]) => {
   const load = (name) => import(document.querySelector("script[type=module]").src.replace("main.js", name));
   const { LiveDocument } = await load("live.js");
   const { Viewer } = await load("viewer.js");
@@ -56,8 +56,9 @@ CUT = """async (id) => {
     return match.working;
   };
   await told(5);
-  new Viewer(document.querySelector("#viewer"), match).timeline.go(4);
+  new Viewer(document.querySelector("#viewer"), match).timeline.go(at);
   match.begin();
+  match.rules = new Promise((resolve) => setTimeout(resolve, 350)); // the clocks tick and the address changes before
   await told(2);
 }"""
 
@@ -356,10 +357,11 @@ async def test_who_comes_late_to_a_match_sees_the_boards_before(stored: Visit, k
     assert len(known) > 2
 
 
+@pytest.mark.parametrize("at", [4, 5], ids=["between", "the-last"])
 async def test_who_looks_at_a_ply_that_an_arena_lost_is_led_to_the_last_it_has(
-    stored: Visit, kept: dict[str, str]
+    stored: Visit, kept: dict[str, str], at: int
 ) -> None:
     page = await opened(await stored.open("/matches/{duel}"))
-    await page.evaluate(CUT, kept["duel"])
+    await page.evaluate(CUT, [kept["duel"], at])
     await expect(page.locator(".timeline-place")).to_have_text("move 2 of 2")
     await expect(page.locator(".board")).to_be_visible()

@@ -99,7 +99,11 @@ export class MatchDocument extends EventTarget {
     return this.plies.length;
   }
 
-  /** @param {number} at position */
+  /**
+   * Return the event that led to a position, with its consequences; undefined at the start and where no event is known.
+   * @param {number} at
+   * @returns {Line | undefined}
+   */
   line(at) {
     return this.plies[at - 1];
   }
@@ -117,7 +121,7 @@ export class MatchDocument extends EventTarget {
    * @param {number} at
    */
   state(at) {
-    const state = at ? this.line(at).state : this.start;
+    const state = at ? this.line(at)?.state : this.start;
     return state && "ply" in state ? state : undefined; // the state of a match that never began is empty
   }
 
@@ -127,7 +131,7 @@ export class MatchDocument extends EventTarget {
    * @returns {number[] | undefined}
    */
   clock(at) {
-    return at ? this.line(at).clock : this.header.seats.map(() => this.header.clock.bank_ms);
+    return at ? this.line(at)?.clock : this.header.seats.map(() => this.header.clock.bank_ms);
   }
 
   /**

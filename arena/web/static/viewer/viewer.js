@@ -147,8 +147,8 @@ export class Viewer {
   #keep(at) {
     clearTimeout(this.keeping);
     const before = location.hash;
+    const name = addressOf(this.match, at === this.match.last ? null : at); // later, the position may be lost
     this.keeping = setTimeout(() => {
-      const name = addressOf(this.match, at === this.match.last ? null : at);
       if (location.hash === before && name !== before) history.replaceState(history.state, "", name || location.pathname + location.search);
     }, ADDRESS_DELAY_MS);
   }
