@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import msgspec
@@ -21,6 +22,9 @@ def message_schema() -> dict[str, Any]:
     clients, servers = FromClient.__subclasses__(), FromServer.__subclasses__()
     _, found = msgspec.json.schema_components([*clients, *servers, Info], ref_template=_REF_TEMPLATE)
     parts: dict[str, Any] = dict(found)
+    for part in parts.values():
+        if "description" in part:
+            part["description"] = inspect.cleandoc(part["description"])  # Python 3.13 does it by itself
     # The server accepts any value, so that a wrong one costs a strike or is ignored; the schema has the right form.
     parts["Move"]["properties"] |= {"move": {"type": "object"}, "info": _ref("Info")}
     return {

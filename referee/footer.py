@@ -12,13 +12,19 @@ from msgspec.structs import replace
 from protocol.messages import Event, Player
 from protocol.reasons import VOID
 from referee.course import Course
-from referee.record import RECORD_COMPRESSION_LEVEL, Footer, Header, compress_lines, pack_record, write_line
+from referee.record import (
+    GZIP_WINDOW_BITS,
+    RECORD_COMPRESSION_LEVEL,
+    Footer,
+    Header,
+    compress_lines,
+    pack_record,
+    write_line,
+)
 from referee.result import Ratings, Result, SeatResult
 
 MAX_UNPACKED_BYTES = 64 * 1024
 """Maximum size of the lines that `UnratedRecord` keeps unpacked. Packing them takes about 1 ms."""
-_GZIP_WINDOW_BITS = 31
-"""The window bits that make zlib write gzip, with its largest window."""
 
 
 class UnratedRecord:
@@ -33,7 +39,7 @@ class UnratedRecord:
         """The lines of the record. If there is a compressor, its output for them."""
         self._compressor = None
         if len(self._text) > MAX_UNPACKED_BYTES:
-            self._compressor = zlib.compressobj(RECORD_COMPRESSION_LEVEL, zlib.DEFLATED, _GZIP_WINDOW_BITS)
+            self._compressor = zlib.compressobj(RECORD_COMPRESSION_LEVEL, zlib.DEFLATED, GZIP_WINDOW_BITS)
             self._text = self._compressor.compress(self._text)
 
     def pack(self, ratings: Ratings | None) -> bytes:

@@ -4,7 +4,7 @@ describes the format. A journal (arena/host/journal.py) has the same lines while
 
 from __future__ import annotations
 
-import gzip
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
 
@@ -24,6 +24,8 @@ FORMAT = 2
 """The format of records."""
 RECORD_COMPRESSION_LEVEL = 3
 """The level at which gzip packs records."""
+GZIP_WINDOW_BITS = 31
+"""The window bits that make zlib write gzip, with its largest window and the same header in every version of Python."""
 MAX_RECORD_BYTES = 64 * 1024 * 1024
 """Maximum bytes of an unpacked record. The longest matches fit, including the `MAX_INFO_BYTES` of `info`."""
 MAX_INFO_BYTES = 8 * 1024 * 1024
@@ -198,7 +200,7 @@ def pack_record(lines: Iterable[bytes], footer: Footer) -> bytes:
 
 def compress_lines(text: bytes) -> bytes:
     """Compress the lines of a record with gzip, as the store keeps them."""
-    return gzip.compress(text, compresslevel=RECORD_COMPRESSION_LEVEL, mtime=0)
+    return zlib.compress(text, RECORD_COMPRESSION_LEVEL, GZIP_WINDOW_BITS)
 
 
 def stamp_of(game: str) -> RulesStamp | None:
