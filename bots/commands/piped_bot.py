@@ -31,8 +31,10 @@ SHUTDOWN_TIMEOUT_S = 1.0
 """Seconds that programs have to exit when there is nothing left to play."""
 READY_TIMEOUT_S = 5.0
 """Seconds that a program started ahead of its match has to get ready, before its bot goes on."""
-KEEP_TIMEOUT_S = 5.0
-"""Seconds that a program which keeps files has to exit after its match."""
+KEEP_TIMEOUT_S = 15.0
+"""Seconds that a program which keeps files has to exit after its match. On a busy machine, it may take more than 5 s to
+get the processor time in which it exits.
+"""
 _PRIVATE_VARIABLES = (bot_launch.TOKEN_VARIABLE, bot_launch.TOKEN_FD_VARIABLE)
 """The environment variables that a program must not see."""
 

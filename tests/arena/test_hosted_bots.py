@@ -27,6 +27,7 @@ from commands import run
 from processes import serving
 from protocol.errors import ArenaFault
 from protocol.match_logs import STATE_MARK, ProgramFault
+from timeouts import found_in
 from web_client import answer
 
 GOOD = """import os
@@ -101,11 +102,11 @@ async def test_a_program_is_handed_in_checked_and_rated(tmp_path: Path) -> None:
 
         async def read(field: str, what: str) -> Any:
             url = f"{await arena.page()}/api/v1/bots/mine/{what}"
-            while True:
-                told = await asyncio.to_thread(answer, url, "GET", authorization=f"Bearer {token}")
-                if found := json.loads(told.body)[field]:
-                    return found
-                await asyncio.sleep(0.1)
+
+            def look() -> Any:
+                return json.loads(answer(url, "GET", authorization=f"Bearer {token}").body)[field] or None
+
+            return await asyncio.to_thread(found_in, tmp_path / "data", look)  # it changes with the database
 
         kept = await read("files", "kept")
         assert re.fullmatch(r"([a-z0-9-]+\n)+", base64.b64decode(kept["matches"]).decode())
