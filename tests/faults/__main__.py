@@ -1,8 +1,8 @@
 """Put random faults into all packages of the product and ask of each which test finds it. `scripts/faults` runs it.
 
-A run has a folder. In it lie copies of the tree, one for each worker; a map of which test runs which line, in its own
-process and in those that it starts; the faults that were drawn; and the outcome of each. The same command, given again,
-goes on where it was stopped.
+A run has a folder. In it lie copies of the tree, one for each worker; the faults that were drawn; a map of which test
+runs which of the lines that concern a fault, in its own process and in those that it starts; and the outcome of each
+fault. The same command, given again, goes on where it was stopped.
 
 For a fault only those tests run that touch its line, until one is red: first those that are cheap and run little
 besides the module of the fault. Every test that imports a module touches the lines that run when it is imported. For
@@ -12,14 +12,14 @@ touch any function of the module. A line of a function that numba compiles is to
     scripts/faults /tmp/faults --count 200 --seed 7
     scripts/faults /tmp/faults-later --revision main --like /tmp/faults   # the same faults in another version
 
-Files in the folder: `map/*.jsonl`, `faults.jsonl`, `results.jsonl` (with `state`: found, survived, untouched).
+Files in the folder: `faults.jsonl`, `map/*.jsonl`, `results.jsonl` (with `state`: found, survived, untouched).
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import difflib
+import itertools
 import json
 import os
 import re
@@ -31,11 +31,11 @@ import tempfile
 import threading
 import venv
 import zlib
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 from sites import COMPILED, PACKAGES, Fault, carried, draw, place, put_in
@@ -43,13 +43,12 @@ from sites import COMPILED, PACKAGES, Fault, carried, draw, place, put_in
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 FILES_PER_JOB = 8
-TAKEN_OVER = "taken-over.jsonl"
 DEAR_FOLDERS = ("tests/web/", "tests/browser/")
 MAP_CPU_LIMIT_S = 3600.0
 FIRST_PORTION_S = 1.0
-"""Processor seconds of the tests that are run first; each further portion is three times as large."""
+"""The processor seconds of the tests that are run first; each further portion is three times as large."""
 FILE_COST_S = 0.15
-"""Processor seconds that a file of tests takes to be imported, about."""
+"""The processor seconds that importing a file of tests takes, about."""
 PROFILE = ["--hypothesis-profile=mutants"]
 
 
@@ -60,35 +59,32 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="what they are drawn by (1)")
     parser.add_argument("--revision", help="of git, instead of the tree as it is")
     parser.add_argument("--like", type=Path, help="folder of another run whose faults are put into this version")
-    parser.add_argument("--reuse-map", action="store_true", help="take over, of --like, the map of unchanged tests")
     parser.add_argument("--workers", type=int, default=2, help="copies of the tree that are worked in at a time (2)")
     parser.add_argument("--first-copy", type=int, default=0, help="let another step run beside in other copies (0)")
     parser.add_argument("--cpu-limit", type=float, default=90.0, help="processor seconds for a fault (90)")
     parser.add_argument(
         "--without", default="[postgresql", help="leave out tests with this in their names ([postgresql)"
     )
-    parser.add_argument("--step", choices=("map", "draw", "try", "tell"), help="do this step alone")
+    parser.add_argument("--step", choices=("draw", "map", "try", "report"), help="do this step alone")
     options = parser.parse_args()
     if sys.version_info < (3, 12):
         parser.error("Python 3.12 or later is needed: it tells which lines run")
     options.folder.mkdir(parents=True, exist_ok=True)
     options.folder = options.folder.absolute()
     numbers = range(options.first_copy, options.first_copy + options.workers)
-    copies = [made_copy(options.folder, number, options.revision) for number in numbers]
-    if options.step in (None, "map"):
-        if options.like and options.reuse_map:
-            take_map_over(options.like, options.folder, copies[0])
-        map_lines(options.folder, copies, options.without)
+    copies = [make_copy(options.folder, number, options.revision) for number in numbers]
     if options.step in (None, "draw"):
         draw_faults(options.folder, copies[0], options)
+    if options.step in (None, "map"):
+        map_lines(options.folder, copies, options.without)
     if options.step in (None, "try"):
         try_faults(options.folder, copies, options)
-    if options.step in (None, "tell"):
-        tell(options.folder, options.like)
+    if options.step in (None, "report"):
+        report(options.folder, options.like)
 
 
-def made_copy(folder: Path, number: int, revision: str | None) -> Path:
-    """A copy of the tree with an environment of its own, in which programs that tests start run this copy."""
+def make_copy(folder: Path, number: int, revision: str | None) -> Path:
+    """Make a copy of the tree whose environment has programs that tests start run this copy. Return its folder."""
     tree = folder / f"tree-{number}"
     if (tree / ".venv" / "made").exists():
         return tree
@@ -105,17 +101,9 @@ def made_copy(folder: Path, number: int, revision: str | None) -> Path:
     venv.create(tree / ".venv", symlinks=True)
     libraries = Path(sysconfig.get_path("purelib", vars={"base": str(tree / ".venv"), "platbase": str(tree / ".venv")}))
     # In its own prefix, as a sandbox shows nothing else.
-    shutil.copytree(sysconfig.get_path("purelib"), libraries, copy_function=linked, dirs_exist_ok=True)
+    shutil.copytree(sysconfig.get_path("purelib"), libraries, copy_function=link_or_copy, dirs_exist_ok=True)
     (libraries / "tree.pth").write_text(f"{tree}\nimport fault_recorder\n")
     shutil.copy(HERE / "recorder.py", libraries / "fault_recorder.py")
-    lines: dict[str, int] = {}
-    count = 0
-    for package in PACKAGES:
-        for file in sorted((tree / package).rglob("*.py")):
-            lines[str(file.relative_to(tree))] = count
-            count += len(file.read_text().splitlines()) + 1
-    plan = {"root": str(tree), "bases": lines, "lines": count}
-    (libraries / "recorder.json").write_text(json.dumps(plan))
     programs = tree / ".venv" / "bin"
     install = [
         "-m",
@@ -135,22 +123,22 @@ def made_copy(folder: Path, number: int, revision: str | None) -> Path:
     return tree
 
 
-def linked(source: str, target: str) -> None:
-    """Give a file a second name where its file system lets us, else copy it."""
+def link_or_copy(source: str, target: str) -> None:
+    """Link a file where its file system has links, else copy it."""
     try:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
 
 
-def plan_of(tree: Path) -> dict[str, Any]:
-    (found,) = (tree / ".venv").glob("lib/*/site-packages/recorder.json")
-    plan: dict[str, Any] = json.loads(found.read_text())
-    return plan
+def recorder_plan(tree: Path) -> Path:
+    """Return the file that tells the recorder of a copy which lines to watch."""
+    (recorder,) = (tree / ".venv").glob("lib/*/site-packages/fault_recorder.py")
+    return recorder.with_name("recorder.json")
 
 
 class Worker:
-    """A process that does jobs in one copy of the tree."""
+    """Do jobs in a process, in one copy of the tree."""
 
     def __init__(self, tree: Path) -> None:
         self.tree = tree
@@ -198,7 +186,7 @@ class Worker:
 def work(
     copies: Sequence[Path], jobs: Iterable[dict[str, Any]], done: Callable[[dict[str, Any], dict[str, Any]], None]
 ) -> None:
-    """Have all jobs done, by a worker in each copy."""
+    """Do all jobs, by a worker in each copy."""
     waiting = iter(jobs)
     lock = threading.Lock()
 
@@ -228,7 +216,7 @@ def work(
 
 
 def files_to_map(folder: Path, tree: Path) -> list[str]:
-    """The files of tests that are not in the map yet, those first whose tests start few programs."""
+    """Return the files of tests that are not in the map yet, those first whose tests start few programs."""
     files = {str(file.relative_to(tree)) for file in (tree / "tests").rglob("test_*.py")}
     for path in (folder / "map").glob("*.jsonl"):
         with path.open() as lines:
@@ -237,20 +225,17 @@ def files_to_map(folder: Path, tree: Path) -> list[str]:
 
 
 def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
-    """Find out which test runs which line."""
+    """Find out which test runs which of the lines that concern a fault."""
     (folder / "map").mkdir(exist_ok=True)
     files = files_to_map(folder, copies[0])
+    watched = watched_lines(folder, Tree(copies[0]))
+    for copy in copies:
+        recorder_plan(copy).write_text(json.dumps({"root": str(copy), "watched": watched}))
     first = 1 + max((int(path.stem) for path in (folder / "map").glob("[0-9]*.jsonl")), default=-1)
-    known = defaultdict(list)
-    if (folder / "map" / TAKEN_OVER).exists():
-        for line in (folder / "map" / TAKEN_OVER).open():
-            test = json.loads(line).get("test", "")
-            known[test.partition("::")[0]].append(test)
     jobs = [
         {
             "kind": "map",
             "files": files[at : at + FILES_PER_JOB],
-            "known": [test for file in files[at : at + FILES_PER_JOB] for test in known[file]],
             "out": str(folder / "map" / f"{first + number:03}.jsonl"),
             "without": without,
             "words": PROFILE,
@@ -267,87 +252,41 @@ def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
     work(copies, jobs, done)
 
 
-def sources_of_tests(path: Path) -> dict[str, str]:
-    """The source of each test of a file, with its decorators, by its name in pytest."""
-    if not path.exists():
-        return {}
-    text = path.read_text()
-    lines = text.splitlines()
-    found = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            found[node.name] = "\n".join(lines[first - 1 : node.end_lineno])
-    return found
-
-
-def take_map_over(like: Path, folder: Path, tree: Path) -> None:
-    """Take the map of another version over, for the tests whose source is the same in this one."""
-    (folder / "map").mkdir(exist_ok=True)
-    if (folder / "map" / TAKEN_OVER).exists():
-        return
-    former = like / "tree-0"
-    files = files_to_map(folder, tree)
-    mapped = set(files) - set(files_to_map(like, tree))
-    same = {file for file in mapped if (former / file).read_bytes() == (tree / file).read_bytes()}
-    sources = {file: (sources_of_tests(former / file), sources_of_tests(tree / file)) for file in files}
-    old, new = plan_of(former), plan_of(tree)
-    moved = numpy.full(old["lines"] + 1, new["lines"])  # the last one takes what is no more
-    for name, base in old["bases"].items():
-        if name in new["bases"]:
-            texts = [(root / name).read_text().splitlines() for root in (former, tree)]
-            steps = difflib.SequenceMatcher(None, *texts, False).get_opcodes() if texts[0] != texts[1] else []
-            for step, start, end, begin, stop in steps or [("equal", 0, len(texts[0]), 0, len(texts[0]))]:
-                for at in range(start, end):
-                    to = begin + at - start if step == "equal" else min(begin + at - start, max(begin, stop - 1))
-                    moved[base + at + 1] = new["bases"][name] + to + 1
-    told = [json.loads(line) for path in sorted((like / "map").glob("*.jsonl")) for line in path.open()]
-    with (folder / "map.part").open("w") as part:
-        part.write(json.dumps({"files": sorted(same)}) + "\n")
-        for one in told:
-            file, _, name = one.get("test", "").partition("::")
-            name = name.partition("[")[0].rpartition(":")[2]
-            before, after = sources.get(file, ({}, {}))
-            if file in same or (name in before and before[name] == after.get(name)):
-                row = numpy.frombuffer(zlib.decompress(b64decode(one["seen"])), dtype=numpy.uint8)
-                seen = numpy.zeros(new["lines"] + 1, dtype=numpy.uint8)
-                seen[moved[numpy.flatnonzero(numpy.unpackbits(row)[: old["lines"]])]] = 1
-                packed = numpy.packbits(seen[: new["lines"]]).tobytes()
-                part.write(json.dumps({**one, "seen": b64encode(zlib.compress(packed)).decode()}) + "\n")
-    os.replace(folder / "map.part", folder / "map" / TAKEN_OVER)
+def watched_lines(folder: Path, tree: Tree) -> dict[str, dict[int, int]]:
+    """Return, for each file, the lines that concern a drawn fault, each with its index in a row of the map."""
+    lines: dict[str, set[int]] = defaultdict(set)
+    for fault in read_faults(folder):
+        for file, numbers in (concerned := concerned_lines(fault, tree)).first + concerned.later:
+            lines[file].update(numbers)
+    index = itertools.count()
+    return {file: {line: next(index) for line in sorted(numbers)} for file, numbers in sorted(lines.items())}
 
 
 class LineMap:
-    """Which test runs which line: a row of bits for each test."""
+    """Tell which test runs which of the watched lines: a row of bits for each test."""
 
-    def __init__(self, folder: Path, tree: Path) -> None:
-        self.plan = plan_of(tree)
-        self.bases: dict[str, int] = self.plan["bases"]
+    def __init__(self, folder: Path, watched: dict[str, dict[int, int]]) -> None:
+        self.watched = watched
         told = [json.loads(line) for file in sorted((folder / "map").glob("*.jsonl")) for line in file.open()]
         self.told = [one for one in told if one.get("outcome") == "passed"]
         self.names = [one["test"] for one in self.told]
         rows = [numpy.frombuffer(zlib.decompress(b64decode(one["seen"])), dtype=numpy.uint8) for one in self.told]
-        self.bits = numpy.stack(rows)
+        self.seen = numpy.unpackbits(numpy.stack(rows), axis=1).astype(bool)
         self.cpu = numpy.array([one["cpu"] for one in self.told])
-        self.counts = numpy.bitwise_count(self.bits).sum(axis=1).astype(float)
+        self.counts = self.seen.sum(axis=1)
 
-    def touching(self, file: str, lines: Iterable[int]) -> Any:
-        """Whether each test runs any of these lines."""
-        found = numpy.zeros(len(self.names), dtype=bool)
-        for line in lines:
-            at = self.bases[file] + line
-            found |= (self.bits[:, at >> 3] & (128 >> (at & 7))) != 0
-        return found
+    def touching(self, concerned: Iterable[tuple[str, Iterable[int]]]) -> Any:
+        """Return for each test whether it runs any of these lines of files."""
+        return self.seen[:, [self.watched[file][line] for file, lines in concerned for line in lines]].any(axis=1)
 
-    def cost(self, file: str, length: int) -> Any:
-        """Processor seconds of each test, by how much of what it runs is in this file: who is concerned goes first."""
-        first, last = self.bases[file], self.bases[file] + length
-        inside = numpy.bitwise_count(self.bits[:, first >> 3 : (last >> 3) + 1]).sum(axis=1)
+    def cost(self, file: str) -> Any:
+        """Return the processor seconds of each test, weighed by how little of what it runs is in this file."""
+        inside = self.seen[:, list(self.watched.get(file, {}).values())].sum(axis=1)
         return (self.cpu + 0.01) * (self.counts + 1) / (inside + 1)
 
 
 class Tree:
-    """The product's source, as far as the search of tests needs it."""
+    """Read the product's source as far as the search of tests needs it."""
 
     def __init__(self, tree: Path) -> None:
         self._functions: dict[str, dict[int, tuple[str, bool]]] = {}
@@ -358,7 +297,7 @@ class Tree:
         }
 
     def functions(self, file: str) -> dict[int, tuple[str, bool]]:
-        """For each line in the body of a function: its name, and whether it is compiled."""
+        """Return for each line in the body of a function its name, and whether it is compiled."""
         if file in self._functions:
             return self._functions[file]
         found = self._functions[file] = {}
@@ -371,7 +310,7 @@ class Tree:
         return found
 
     def mentions(self, names: Iterable[str], file: str, anywhere: bool) -> dict[str, set[int]]:
-        """Lines in functions that mention any of these names of a file, or a compiled function that does.
+        """Return the lines in functions that mention any of these names of a file, or a compiled function that does.
 
         Unless it is a name that is mentioned `anywhere`, as an attribute is, another file must also name the module.
         """
@@ -397,30 +336,39 @@ class Tree:
         return lines
 
 
+class Concerned(NamedTuple):
+    """The lines, by file, whose tests concern a fault: those that are run first, and those that are run after them."""
+
+    how: str
+    first: list[tuple[str, Iterable[int]]]
+    later: list[tuple[str, Iterable[int]]]
+
+
+def concerned_lines(fault: Fault, tree: Tree) -> Concerned:
+    """Return the lines that a test runs if it concerns a fault, and how they were found."""
+    where = place(fault, tree.texts[fault.file])
+    first: list[tuple[str, Iterable[int]]] = [] if where.at_import else [(fault.file, where.lines)]
+    if not (where.at_import or where.compiled):
+        return Concerned("line", first, [])
+    first += tree.mentions(where.names, fault.file, where.in_class).items()
+    later: list[tuple[str, Iterable[int]]] = [(fault.file, tree.functions(fault.file))] if where.at_import else []
+    return Concerned("compiled" if where.compiled else "import", first, later)
+
+
 def tests_of(fault: Fault, lines: LineMap, tree: Tree) -> tuple[list[int], str]:
-    """The tests that concern a fault, the likeliest first, and how they were found."""
-    text = tree.texts[fault.file]
-    where = place(fault, text)
-    found = numpy.zeros(len(lines.names), dtype=bool)
-    how = "line"
-    if not where.at_import:
-        found |= lines.touching(fault.file, where.lines)
-    later = numpy.zeros(len(lines.names), dtype=bool)
-    if where.at_import or where.compiled:
-        how = "compiled" if where.compiled else "import"
-        for file, numbers in tree.mentions(where.names, fault.file, where.in_class).items():
-            found |= lines.touching(file, numbers)
-        if where.at_import:
-            later = lines.touching(fault.file, tree.functions(fault.file)) & ~found
-    cost = lines.cost(fault.file, len(text.splitlines()))
-    order = sorted(numpy.flatnonzero(found), key=lambda at: cost[at])
-    return [*order, *sorted(numpy.flatnonzero(later), key=lambda at: cost[at])], how
+    """Return the tests that concern a fault, the likeliest first, and how they were found."""
+    concerned = concerned_lines(fault, tree)
+    found = lines.touching(concerned.first)
+    later = lines.touching(concerned.later) & ~found
+    cost = lines.cost(fault.file)
+    order = [sorted(numpy.flatnonzero(some), key=lambda at: cost[at]) for some in (found, later)]
+    return [*order[0], *order[1]], concerned.how
 
 
 def portions(
     tests: Sequence[int], lines: LineMap, limit: float, first: str | None
 ) -> list[list[tuple[str, float, float]]]:
-    """Tests in portions, each larger than the one before, until together they take longer than the limit."""
+    """Divide tests into portions, each larger than the one before, that together take as long as the limit."""
     found: list[list[tuple[str, float, float]]] = []
     if first is not None:
         at = lines.names.index(first)
@@ -446,7 +394,7 @@ def portions(
 
 
 def draw_faults(folder: Path, tree: Path, options: argparse.Namespace) -> None:
-    """Draw the faults, or take those of another run over."""
+    """Draw the faults, or take over those of another run."""
     out = folder / "faults.jsonl"
     if out.exists():
         return
@@ -481,8 +429,8 @@ def read_results(folder: Path, open_ones: bool = False) -> dict[int, dict[str, A
     return {one["number"]: one for one in told if one["state"] != "error" and (open_ones or one["state"] != "open")}
 
 
-def take_out(tree: Path) -> None:
-    """Take the fault out that a worker which was killed has left in a copy."""
+def remove_fault(tree: Path) -> None:
+    """Remove the fault that a killed worker left in a copy."""
     undo = tree.with_name(f"{tree.name}.undo")
     if undo.exists():
         name, text, moment = json.loads(undo.read_text())
@@ -492,10 +440,11 @@ def take_out(tree: Path) -> None:
 
 
 def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace) -> None:
-    """Run for each fault the tests that concern it."""
+    """Run the tests that concern each fault."""
     for copy in copies:
-        take_out(copy)
-    lines, tree = LineMap(folder, copies[0]), Tree(copies[0])
+        remove_fault(copy)
+    tree = Tree(copies[0])
+    lines = LineMap(folder, watched_lines(folder, tree))
     complete = not files_to_map(folder, copies[0])
     known, tried = read_results(folder), read_results(folder, open_ones=True)
     former = read_results(options.like) if options.like else {}
@@ -543,8 +492,8 @@ def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace
     results.close()
 
 
-def tell(folder: Path, like: Path | None) -> None:
-    """Print the faults that were not found, those first that were found in the other version; and a line a package."""
+def report(folder: Path, like: Path | None) -> None:
+    """Print the faults that no test found, first those found in the other version, and a line for each package."""
     faults, results = read_faults(folder), read_results(folder)
     former = read_results(like) if like else {}
     counts: dict[str, Counter[str]] = defaultdict(Counter)

@@ -19,7 +19,7 @@ import pytest
 
 
 def spent() -> float:
-    """Processor seconds of this process, of those that it has waited for, and of programs that were forked for it."""
+    """Return the processor seconds of this process, of ended children, and of programs that were forked for it."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     zygote = sys.modules.get("zygote")  # tests/zygote.py, where the tree has it
     forked: float = zygote.cpu_seconds() if zygote else 0.0
@@ -31,7 +31,7 @@ def packed(seen: bytes | bytearray) -> str:
 
 
 class LineMap:
-    """Writes a line of JSON to a file for each test, and for each fixture that several tests share."""
+    """Write a line of JSON to a file for each test, and for each fixture that several tests share."""
 
     def __init__(self, recorder: Any, out: Path, shared: Any, without: str, done: Sequence[str]) -> None:
         self.recorder = recorder
@@ -110,7 +110,7 @@ class LineMap:
 
 
 class ChosenTests:
-    """Runs these tests alone, in this order, tells in `shared` which one runs, and notes the first that is red."""
+    """Run these tests alone, in this order; write to `shared` which one runs, and to a file the first that is red."""
 
     def __init__(self, tests: Sequence[str], shared: Any, red: Path) -> None:
         self.rank = {test: rank for rank, test in enumerate(tests)}

@@ -1,14 +1,15 @@
-"""Record which lines of the product a process runs, under the number of the test that is running.
+"""Record which of the watched lines of the product a process runs, under the number of the test that is running.
 
 A copy of this file lies in the site-packages of the environment that `scripts/faults` makes for each copy of the tree,
 where a .pth file imports it at the start of every process. Hence programs are seen that tests start with whatever
 environment, and processes that these fork. It needs `sys.monitoring`, so Python 3.12, and loads only what `site` has
-loaded already, or little more.
+loaded already, or little more. Only the watched lines call it again and again; every other line and function calls it
+once in a process, or never.
 
-Beside the file lie `recorder.json` (where the tree is, which numbers the lines of its files have, how many lines there
-are) and, while lines are recorded, the folder `recorded`. In it the file `test` holds the number of the running test. A
-process marks the lines that it runs during test N in a file `N-...`, which has a byte for each line. Both files are
-mapped into memory, so that nothing is lost when a process is killed.
+Beside the file lie `recorder.json` (where the tree is, and the index of each watched line of a file) and, while lines
+are recorded, the folder `recorded`. In it the file `test` holds the number of the running test. A process marks the
+lines that it runs during test N in a file `N-...`, which has a byte for each watched line. Both files are mapped into
+memory, so that nothing is lost when a process is killed.
 """
 
 from __future__ import annotations
@@ -29,15 +30,18 @@ monitoring: Any = getattr(sys, "monitoring", None)
 
 
 class Recorder:
-    """What a process records: `seen` has a byte for each line of the product."""
+    """Mark in `seen`, which has a byte for each watched line, the lines that this process runs."""
 
     def __init__(self) -> None:
         import json
 
         with open(os.path.join(HERE, "recorder.json")) as file:
             plan = json.load(file)
-        self.bases: dict[str, int] = {os.path.join(plan["root"], name): base for name, base in plan["bases"].items()}
-        self.lines: int = plan["lines"]
+        self.watched: dict[str, dict[int, int]] = {
+            os.path.join(plan["root"], name): {int(line): index for line, index in lines.items()}
+            for name, lines in plan["watched"].items()
+        }
+        self.lines = sum(map(len, self.watched.values()))
         with open(os.path.join(FOLDER, "test"), "r+b") as shared:
             self.test = memoryview(mmap.mmap(shared.fileno(), SHARED_BYTES)).cast("Q")
         self.alone = False
@@ -54,14 +58,13 @@ class Recorder:
         os.register_at_fork(after_in_child=self.follow)
 
     def follow(self) -> None:
-        """Record by what the shared number says, from now on."""
+        """Record from now on under the number that all processes share."""
         self.alone = False
         self._take_up(self.test[0])
 
     def record_into(self, seen: Any) -> None:
-        """Have every line told anew, into `seen`."""
+        """Mark the lines that run from now on in `seen`."""
         self.seen = seen
-        monitoring.restart_events()
 
     def _take_up(self, number: int) -> None:
         self.number = number
@@ -75,28 +78,26 @@ class Recorder:
             self.record_into(bytearray(self.lines))
 
     def _on_start(self, code: CodeType, _offset: int) -> Any:
-        if code.co_filename not in self.bases:
-            return monitoring.DISABLE
-        if not monitoring.get_local_events(TOOL, code):
+        watched = self.watched.get(code.co_filename)
+        if watched and any(line in watched for _, _, line in code.co_lines()):
             monitoring.set_local_events(TOOL, code, monitoring.events.LINE)
-        if self.alone:
-            return monitoring.DISABLE
-        if self.number != self.test[0]:
-            self._take_up(self.test[0])
-        return None
+        return monitoring.DISABLE
 
     def _on_line(self, code: CodeType, line: int) -> Any:
-        base = self.bases.get(code.co_filename)
-        if base is not None:
-            self.seen[base + line] = 1
-        return monitoring.DISABLE
+        index = self.watched[code.co_filename].get(line)
+        if index is None:
+            return monitoring.DISABLE
+        if not self.alone and self.number != self.test[0]:
+            self._take_up(self.test[0])
+        self.seen[index] = 1
+        return None
 
 
 recorder: Recorder | None = None
 
 
 def start() -> Recorder | None:
-    """Begin to record, where the folder is there that it is written to."""
+    """Begin to record if the folder exists to which records are written."""
     global recorder
     if recorder is None and monitoring is not None and os.path.exists(os.path.join(FOLDER, "test")):
         recorder = Recorder()

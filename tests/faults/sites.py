@@ -21,20 +21,20 @@ from mutmut.mutation.mutators import mutation_operators
 
 PACKAGES = ("arena", "bots", "games", "machine", "measuring", "protocol", "referee")
 MIN_PER_PACKAGE = 20
-"""Faults drawn of a package, however small it is."""
+"""The least number of faults of a package, however small it is."""
 LOGGING = re.compile(r"(?:^|\.)_?(?:log|logger|logging)\.\w+$|^(?:cast|TypeVar|NewType)$|\.warn$")
-"""What is called with texts that no test need see."""
+"""The functions whose calls stay as they are: they take texts for a log, or types."""
 CRUDE = {"assignment", "arg_removal", "lambda", "remove_statement", "return_none"}
 SUBTLE_WEIGHT = 3
-"""How much likelier other operators are on a line than crude ones, whose faults nearly every test finds."""
+"""The weight of other operators beside crude ones, whose faults nearly every test finds."""
 STRICT = re.compile(r",\s*strict=\w+")
-"""Of a `zip`, it states what is so anyway."""
+"""An argument of `zip` whose change is no fault: it states what is so anyway."""
 COMPILED = {"compiled", "entry"}
-"""Decorators of functions that numba compiles: their lines run unseen."""
+"""The decorators of functions that numba compiles: no tool sees their lines run."""
 
 
 class Fault(NamedTuple):
-    """A fault: the lines `before`, from `line` on, become the lines `after`."""
+    """Replace the lines `before`, from `line` on, by the lines `after`."""
 
     number: int
     file: str
@@ -47,7 +47,7 @@ class Fault(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a fault is, as far as it matters for the search of tests."""
+    """Describe where a fault is, as far as it matters for the search of tests."""
 
     lines: range
     """The lines of the smallest statement around it; of one with a body, those of its head."""
@@ -88,7 +88,7 @@ def draw(tree: Path, count: int, seed: int) -> list[Fault]:
 
 
 def _packages(rng: random.Random, lengths: dict[str, int], count: int) -> list[str]:
-    """Which package each fault is of: by length, but some of each."""
+    """Return the package of each fault: drawn by length, but some of each."""
     least = min(MIN_PER_PACKAGE, count // len(lengths))
     packages = [name for name in lengths for _ in range(least)]
     packages += rng.choices(list(lengths), list(lengths.values()), k=count - len(packages))
@@ -97,7 +97,7 @@ def _packages(rng: random.Random, lengths: dict[str, int], count: int) -> list[s
 
 
 class Source:
-    """A file of the product, and the faults that can be put into it."""
+    """Find the faults that can be put into a file of the product."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -121,7 +121,7 @@ class Source:
         return None
 
     def _changed(self, old: cst.CSTNode, new: cst.CSTNode) -> tuple[int, list[str], list[str]] | None:
-        """The lines that differ; nothing where the rest does not compile or means the same."""
+        """Return the lines that differ; None if the changed file does not compile or means the same."""
         try:
             text = self.module.deep_replace(old, new).code  # type: ignore[attr-defined]
             if self.meaning == ast.dump(ast.parse(STRICT.sub("", text))):
@@ -161,7 +161,7 @@ class _Visitor(cst.CSTVisitor):
 
 
 def _is_exempt(node: cst.CSTNode) -> bool:
-    """Whether nothing in it is to be changed: it is a docstring, a type, an import, or said to a log."""
+    """Return whether nothing in a node is changed: it is a docstring, a type, an import, or a text for a log."""
     if isinstance(node, cst.Annotation | cst.Import | cst.ImportFrom | cst.TypeAlias | cst.TypeParameters):
         return True
     if isinstance(node, cst.SimpleStatementLine):
@@ -178,7 +178,7 @@ Operator = tuple[Any, str, Callable[[Any], Iterable[cst.CSTNode]]]
 
 
 def mutated(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
-    """What may stand in place of a node, each with the name of its operator."""
+    """Yield what may replace a node, each with the name of its operator."""
     for kind, name, operator in OPERATORS:
         if isinstance(node, kind):
             for replacement in operator(node):
@@ -267,7 +267,7 @@ OPERATORS: Sequence[Operator] = (
 
 
 def put_in(fault: Fault, text: str) -> str:
-    """The text of a file with the fault in it. Raises `ValueError` where its lines are not there."""
+    """Return the text of a file with the fault in it. Raise ValueError if the file does not have its lines."""
     lines = text.splitlines(keepends=True)
     start = fault.line - 1
     if lines[start : start + len(fault.before)] != fault.before:
@@ -276,7 +276,7 @@ def put_in(fault: Fault, text: str) -> str:
 
 
 def carried(fault: Fault, old: str, new: str) -> Fault | None:
-    """The same fault in a later version of its file; nothing where it no longer has these lines in that function."""
+    """Return the same fault in a later version of its file; None if that has not these lines in that function."""
     lines, former = new.splitlines(keepends=True), old.splitlines(keepends=True)
     tree = ast.parse(new)
     start = fault.line - 1
@@ -300,7 +300,7 @@ def carried(fault: Fault, old: str, new: str) -> Fault | None:
 
 
 def _statements(tree: ast.AST, line: int) -> list[ast.stmt]:
-    """The statements around a line, from the outermost on."""
+    """Return the statements around a line, from the outermost on."""
     statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
     found = [node for node in statements if _first(node) <= line <= (node.end_lineno or 0)]
     return sorted(found, key=lambda node: (_first(node), -(node.end_lineno or 0)))
@@ -312,13 +312,13 @@ def _first(node: ast.stmt) -> int:
 
 
 def function_around(tree: ast.AST, line: int) -> str:
-    """The qualified name of the function or class that a line is in."""
+    """Return the qualified name of the function or class that a line is in."""
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return ".".join(node.name for node in _statements(tree, line) if isinstance(node, kinds))
 
 
 def place(fault: Fault, text: str) -> Place:
-    """Where a fault is in its file."""
+    """Return where a fault is in its file."""
     around = _statements(ast.parse(text), fault.line)
     if not around:
         return Place(range(fault.line, fault.line + len(fault.before)), True, False, False, [])

@@ -65,15 +65,15 @@ IMPORTED_ONCE = (
     "websockets.asyncio.server",
 )
 """Third-party modules that tests import."""
-HUNG_S = 45.0
-"""A test waits in vain when none of its processes has run for this long, and thrice as long as the test takes."""
-CPU_FACTOR, CPU_ADDED_S = 6.0, 15.0
-"""A test that takes this many times the processor time it took, and these seconds more, does not end."""
-POLL_S = 0.1
-STOPPED_S = 20.0
-"""When this process has not polled for this long it was stopped, and tests may have met limits of time for that."""
-UNKNOWN = (20.0, 30.0)
-"""Processor and wall seconds of a test that was not measured yet, and of imports."""
+HANG_TIMEOUT_S = 45.0
+"""A test hangs if none of its processes has run for this long, and for three times as long as the test takes."""
+CPU_FACTOR, CPU_MARGIN_S = 6.0, 15.0
+"""A test does not end if it takes this many times the processor time that it took before, and these seconds more."""
+POLL_INTERVAL_S = 0.5
+STOP_TIMEOUT_S = 20.0
+"""This process was stopped if it has not polled for this long: tests may have exceeded limits for that reason."""
+UNMEASURED_S = (20.0, 30.0)
+"""The processor and wall seconds assumed for a test that was not measured, and for imports."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -91,7 +91,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def usage(pids: Sequence[int]) -> tuple[float, bool]:
-    """Processor seconds of processes and of those they waited for, and whether any of them wants to run."""
+    """Return the processor seconds of processes and their ended children, and whether any of them wants to run."""
     ticks, busy = 0, False
     for pid in pids:
         with contextlib.suppress(OSError, IndexError):
@@ -102,7 +102,7 @@ def usage(pids: Sequence[int]) -> tuple[float, bool]:
 
 
 def reap() -> dict[int, int]:
-    """Exit codes of children that have ended: those whose own parent has ended are waited for by nobody else."""
+    """Return the exit codes of ended children, with those whose own parent has ended."""
     codes = {}
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
@@ -111,17 +111,17 @@ def reap() -> dict[int, int]:
 
 
 class Runs:
-    """Runs of pytest in forks of this process, in the copy of the tree that is its working directory."""
+    """Run pytest in forks of this process, in the copy of the tree that is its working directory."""
 
     def __init__(self) -> None:
         self.tree = Path.cwd()
         self.scratch = Path(os.environ["TMPDIR"])
         self.shared = memoryview(mmap.mmap(-1, 4096)).cast("Q")
         self.undo = self.tree.with_name(f"{self.tree.name}.undo")
-        """The file that has a fault, as it is without: also for whoever goes on after this process was killed."""
+        """The path of a file with the text that has no fault: it outlives this process if that is killed."""
 
-    def take_out(self) -> None:
-        """Take the fault out that is in the tree."""
+    def remove_fault(self) -> None:
+        """Remove the fault from the tree."""
         name, text, moment = json.loads(self.undo.read_text())
         (self.tree / name).write_text(text)
         os.utime(self.tree / name, ns=(moment, moment))
@@ -130,7 +130,7 @@ class Runs:
     def run(
         self, words: Sequence[str], plugin: Any, limits: Sequence[tuple[float, float]], cpu_limit: float
     ) -> dict[str, Any]:
-        """Run pytest; stop it where a test goes beyond its limits (processor and wall time that it took)."""
+        """Run pytest; stop it when a test exceeds its limits, which follow from the seconds that it took before."""
         self.shared[0] = self.shared[1] = 0
         began = time.monotonic()
         sys.stdout.flush()
@@ -145,21 +145,21 @@ class Runs:
             if pid in (codes := reap()):
                 status = codes[pid]
                 break
-            time.sleep(POLL_S)
+            time.sleep(POLL_INTERVAL_S)
             cpu, busy = usage([pid, *descendants(pid)])
             now = time.monotonic()
-            stopped |= now - polled > STOPPED_S
-            busy |= cpu > total + 0.02 or now - polled > STOPPED_S
+            stopped |= now - polled > STOP_TIMEOUT_S
+            busy |= cpu > total + 0.02 or now - polled > STOP_TIMEOUT_S
             polled = now
             total = max(total, cpu)
             if busy or test != self.shared[0]:
                 asleep = now
             if test != self.shared[0]:
                 test, at_start = self.shared[0], total
-            took = limits[test - 1] if limits and test else UNKNOWN
-            if total - at_start > took[0] * CPU_FACTOR + CPU_ADDED_S:
+            took = limits[test - 1] if limits and test else UNMEASURED_S
+            if total - at_start > took[0] * CPU_FACTOR + CPU_MARGIN_S:
                 ended = "cpu"
-            elif now - asleep > took[1] * 3 + HUNG_S:
+            elif now - asleep > took[1] * 3 + HANG_TIMEOUT_S:
                 ended = "hung"
             elif total > cpu_limit:
                 ended = "limit"
@@ -198,7 +198,7 @@ class Runs:
             os._exit(code)
 
     def clear(self) -> None:
-        """Kill what is left of a run, and remove what it wrote."""
+        """Kill the processes that a run left, and remove what it wrote."""
         while left := descendants(os.getpid()):
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
@@ -225,7 +225,7 @@ def map_lines(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
     (folder / "test").chmod(0o666)
     told = folder / "tests.jsonl"
     told.touch()
-    done: list[str] = job["known"]
+    done: list[str] = []
     hung: list[str] = []
     answers = []
 
@@ -244,7 +244,7 @@ def map_lines(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
         ended = {line["number"] for line in lines if "seen" in line}
         again = {"failed"} if answer["stopped"] else set()
         told_of = [line["test"] for line in lines if "test" in line and line["outcome"] not in again]
-        done = [*job["known"], *told_of, *hung]
+        done = [*told_of, *hung]
         broken = [line["begun"] for line in lines if "begun" in line and line["number"] not in ended]
         if answer["ended"] and broken and broken[-1] not in done:
             hung.append(broken[-1])
@@ -279,7 +279,7 @@ def map_lines(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def try_fault(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
-    """Put a fault into the tree, run tests in portions until one is red, and take the fault out."""
+    """Put a fault into the tree, run tests in portions until one is red, and remove the fault."""
     path = runs.tree / job["file"]
     original, stamp = path.read_text(), path.stat()
     red = runs.scratch.parent / f"{runs.scratch.name}.red"
@@ -327,7 +327,7 @@ def try_fault(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
                 break
         return answer | {"left": sum(map(len, job["portions"])) - answer["ran"]}
     finally:
-        runs.take_out()
+        runs.remove_fault()
 
 
 def main() -> None:
