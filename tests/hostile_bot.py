@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import sqlite3
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,7 @@ def outside() -> bool:
 
 def processes() -> int:
     """How many can be had, of at most 600."""
+    warnings.simplefilter("ignore")  # of forks beside threads, from Python 3.12 on
     children: list[int] = []
     try:
         while len(children) < 600:

@@ -126,7 +126,11 @@ def test_a_zip_that_attacks_is_refused_in_one_line(make: Callable[[], bytes], wh
 
 
 def test_a_size_that_a_zip_only_claims_is_not_believed() -> None:
-    assert read_submission(zip64_of_a_petabyte(), ["nim"], LIMITS).files["large"] == b"x"
+    try:
+        outcome = str(read_submission(zip64_of_a_petabyte(), ["nim"], LIMITS).files["large"])
+    except UsageFault as fault:  # later releases of Python see that the file would reach into the next one
+        outcome = str(fault)
+    assert outcome.startswith(("b'x'", "this is not a sound zip: Overlapped entries: 'large'"))
 
 
 def test_an_archive_in_an_archive_stays_a_file_and_rights_in_a_zip_are_not_kept(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import stat
 from pathlib import Path
 from typing import Any
@@ -368,12 +369,11 @@ def test_credentials_are_for_their_owner_alone_and_hold_a_token(tmp_path: Path) 
 
 
 async def test_a_server_that_hangs_does_not_answer(tmp_path: Path) -> None:
-    silent = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
-    url = f"ws://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
-    with pytest.raises(NoServerAnswer, match=f"^the server at {url} does not answer within 0.2 s: see its log$"):
-        async with connect_to_url(url, TOKEN, timeouts=OperatorTimeouts(connect_timeout_s=0.2)):
-            pass
-    silent.close()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"ws://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(NoServerAnswer, match=f"^the server at {url} does not answer within 0.2 s: see its log$"):
+            async with connect_to_url(url, TOKEN, timeouts=OperatorTimeouts(connect_timeout_s=0.2)):
+                pass
 
 
 async def test_the_bots_that_are_on_line_are_listed_as_such(tmp_path: Path) -> None:
