@@ -29,9 +29,10 @@ from arena.store.store import Store
 from arena.store.tokens import hash_token
 from bot_checks import check_settings_here
 from commands import call, ends
+from log_events import set_when_logged
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import game_names, game_spec
-from timeouts import found_in
+from timeouts import WITHIN, found_in
 from virtual_time import advance
 
 
@@ -184,6 +185,26 @@ async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
     assert first != second
     assert ends(int(first))
     assert caplog.messages[0].startswith("the built-in bot mine has had no connection for 0.01 s; it is restarted")
+
+
+async def test_a_bot_whose_log_cannot_be_written_starts_as_soon_as_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(builtin_bots, "FIRST_RESTART_DELAY_S", 0.01)
+    log = tmp_path / "mine.log"
+    log.mkdir()
+    refused = set_when_logged(caplog, "it is restarted")
+    bot = BuiltinBot(name="mine", command=(sys.executable, "-c", "print('plays', flush=True); input()"))
+    house = BuiltinBotSupervisor([bot], {"mine": "t" * 20}, tmp_path, allowed_environment(os.environ))
+    house.start("ws://127.0.0.1:9", lambda name: False)
+    try:
+        async with asyncio.timeout(WITHIN):
+            await refused.wait()
+        log.rmdir()
+        await asyncio.to_thread(found_in, tmp_path, lambda: (log.is_file() and "plays" in log.read_text()) or None)
+    finally:
+        await house.stop()
+    assert "mine.log can't be" in caplog.messages[0]
 
 
 @pytest.mark.virtual_time
