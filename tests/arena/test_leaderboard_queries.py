@@ -198,6 +198,7 @@ def test_the_board_and_the_profiles_are_those_of_the_leaderboard(results: list[R
                     }
                     assert shown.items() <= msgspec.structs.asdict(other).items()
                     assert (standing.rank, standing.bots) == (row.rank, len(right))
+                    assert pool not in {row.pool for row in (*profile.earlier, *profile.unrated)}
 
 
 @pytest.fixture

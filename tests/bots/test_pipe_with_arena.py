@@ -59,6 +59,8 @@ def test_a_program_that_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path)
     assert_refused(
         refused("nosuch"), "there is no program 'nosuch': give its path, as in ./mybot, or a name that is on PATH"
     )
+    script(Path(), "mybot", "")
+    assert_refused(refused("mybot"), "'mybot' is not on PATH: write ./mybot")
     assert_refused(refused("."), "'.' is a folder: give the path of a program in it")
     assert_refused(refused(str(closed)), f"'{closed}' can't be executed: chmod +x {closed}")
     assert_refused(
