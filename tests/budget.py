@@ -75,10 +75,9 @@ class CostMeter:
         self._compilation: _Compilation | None = None
 
     def _count(self, event: str, _arguments: tuple[Any, ...]) -> None:
-        name = _COUNTER_NAMES.get(event)
-        if event == "os.posix_spawn" and sys._getframe(1).f_code.co_filename == subprocess.__file__:
-            return  # `Popen` of Python 3.13 starts some programs so, and is counted itself
-        if name:
+        if name := _COUNTER_NAMES.get(event):
+            if event == "os.posix_spawn" and sys._getframe(1).f_code.co_filename == subprocess.__file__:
+                return  # `Popen` of Python 3.13 starts some programs so, and is counted itself
             self._counts[name] += 1
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

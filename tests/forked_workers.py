@@ -210,13 +210,13 @@ class ForkedWorkers:
         if not self._failed_files:
             return
         seed = self._config.getoption("randomly_seed", None)
-        environ = "CI=true " if os.environ.get("CI") else ""
+        command = f"{os.environ.get('TEST_COMMAND', 'scripts/test')} --seed {seed}"
         terminalreporter.section("to repeat")
         for file, before in self._failed_files.items():
-            terminalreporter.line(f"{environ}scripts/test --seed {seed} {file}")
+            terminalreporter.line(f"{command} {file}")
             if len(before) > 1:
                 terminalreporter.line("  with all that its worker had run before it, in the same order:")
-                terminalreporter.line(f"  {environ}scripts/test --seed {seed} {' '.join(before)}")
+                terminalreporter.line(f"  {command} {' '.join(before)}")
 
     def _interrupt_workers(self) -> None:
         """End the workers that still run: at Ctrl-C, at the first failure of `-x`, or after an error here.

@@ -37,6 +37,13 @@ def test_all_tests_run_in_workers_in_an_order_whose_seed_is_said_first(checkout:
     assert pytest_.startswith("pytest --randomly-seed=77 --workers")
 
 
+def test_another_python_has_an_environment_of_its_own_and_is_part_of_the_command_that_repeats(checkout: Path) -> None:
+    shutil.copytree(checkout / ".venv-dev", checkout / ".venv-dev-3.12")
+    first, *_, setup, _, _ = said(checkout, "--python", "3.12", "--seed", "77")
+    assert first.endswith("the same order again: scripts/test --python 3.12 --seed 77")
+    assert setup == "setup dev 3.12"
+
+
 def test_two_runs_have_two_orders(checkout: Path) -> None:
     assert said(checkout)[0] != said(checkout)[0]
 

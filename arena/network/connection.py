@@ -476,7 +476,7 @@ class Connection(asyncio.Protocol):
             output.clear()
         if not output:  # it was written with the end of the connection, after which not even nothing may be written
             return
-        self.transport.write(b"".join(output))  # writelines of asyncio in Python 3.12 keeps to no limit of its buffer
+        self.transport.write(b"".join(output))  # not writelines, which pauses no writer in Python 3.12
         output.clear()
         if now - queued > STALL_THRESHOLD_S and self._receiver is not None:
             self._receiver.on_late_write(self._flushed_at, now)
@@ -491,7 +491,7 @@ class Connection(asyncio.Protocol):
         output, transport = self.protocol.output, self.transport
         if output and not transport.is_closing():
             is_end = not output[-1]
-            transport.write(b"".join(output))
+            transport.write(b"".join(output))  # not writelines, which hangs at the empty piece in Python 3.12
             if is_end and not transport.can_write_eof():  # TLS has no end of one direction alone
                 transport.close()
             elif is_end:
