@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
@@ -115,9 +116,9 @@ class Visit:
 
     `complaints` has what pages said against themselves: errors and warnings of the console, what the policy forbade,
     and failed requests, such as all to other hosts. Nothing is ignored but what Chromium aborts when a page is left.
-    Complaints that a test makes on purpose it `expects`. Where it ends an arena, a page that connects again may
-    meet a closed port, of which the browser itself complains: that is what a test `forgives`. `size` is that of
-    windows which are opened from now on. `names` has what stands for names in braces in addresses.
+    A test `expects` the complaints that it causes, and `forgives` those that may or may not come, as of a closed port
+    while an arena is away. `size` is that of windows which are opened from now on. `names` has what stands for names in
+    braces in addresses.
     """
 
     def __init__(self, context: BrowserContext, home: str, size: Size = DESKTOP) -> None:
@@ -126,8 +127,9 @@ class Visit:
         self.size = size
         self.names: Mapping[str, str] = {}
         self.complaints: list[str] = []
-        self._expected: list[str] = []
-        """The patterns of complaints that the test expects."""
+        self._complained = asyncio.Event()
+        self._forgiven: list[str] = []
+        """The patterns of complaints that the test expects or forgives."""
         context.on("console", self._said)
         context.on("weberror", lambda told: self._complain(f"exception: {told.error}"))
         context.on("requestfailed", self._failed)
@@ -148,15 +150,23 @@ class Visit:
         """
         await self.context.add_init_script(_HOLD_TIMERS.replace("HELD_MS", str(ms)))
 
-    def expects(self, pattern: str) -> None:
-        """Take back the complaints that the pattern is found in, now and later; there has to be one now."""
-        before = self.complaints
+    async def expects(self, pattern: str) -> None:
+        """Wait for a complaint that the pattern is found in. Take it back, with all others like it, now and later.
+
+        A page may show what failed before the browser complains of it.
+        """
+        try:
+            async with asyncio.timeout(WITHIN):
+                while not any(re.search(pattern, complaint) for complaint in self.complaints):
+                    self._complained.clear()
+                    await self._complained.wait()
+        except TimeoutError:
+            raise AssertionError(f"nobody complained of {pattern}") from None
         self.forgives(pattern)
-        self._expected.append(pattern)
-        assert len(self.complaints) < len(before), f"nobody complained of {pattern}: {before}"
 
     def forgives(self, pattern: str) -> None:
-        """Take back the complaints that the pattern is found in, if there are any."""
+        """Take back the complaints that the pattern is found in, if there are any, now and later."""
+        self._forgiven.append(pattern)
         self.complaints = [complaint for complaint in self.complaints if not re.search(pattern, complaint)]
 
     def note_complaints(self, failure: BaseException) -> None:
@@ -173,8 +183,9 @@ class Visit:
             self._complain(f"failed: {request.url}: {request.failure}")
 
     def _complain(self, complaint: str) -> None:
-        if not any(re.search(pattern, complaint) for pattern in self._expected):
+        if not any(re.search(pattern, complaint) for pattern in self._forgiven):
             self.complaints.append(complaint)
+            self._complained.set()
 
 
 class ReusedVisit(Visit):
@@ -212,7 +223,7 @@ class ReusedVisit(Visit):
             await self.context.clear_cookies()
         self._is_tab_free = True
         self.complaints.clear()
-        self._expected.clear()
+        self._forgiven.clear()
 
 
 class TabPool:

@@ -200,7 +200,7 @@ async def test_a_page_elsewhere_can_neither_send_a_form_nor_read_or_frame_a_page
             await expect(
                 page.get_by_text("This form was sent from another site, and nothing was changed.")
             ).to_be_visible()
-            visit.complaints.clear()  # the browser tells of what it refused
+            visit.forgives("")  # the browser tells of what it refused
     assert not (await server.bots())["dora"].revoked
 
 

@@ -35,7 +35,7 @@ async def test_what_has_a_board_that_does_not_load_is_not_sought(visiting: Visit
             "The board of Nim did not load, so no match was requested. Reload this page and try again."
         )
         await expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-        visit.expects("nim/board.js")
+        await visit.expects("nim/board.js")
 
 
 async def test_a_match_whose_board_fails_at_the_first_turn_is_called_off_and_not_rated(
@@ -57,7 +57,7 @@ async def test_a_match_whose_board_fails_at_the_first_turn_is_called_off_and_not
             "This page can’t show your match of Nim. The match is called off and not rated. "
             "Reload the page before you try again."
         )
-        visit.expects("no picture")
+        await visit.expects("no picture")
 
 
 async def test_a_match_whose_board_does_not_load_is_still_read_move_by_move(
@@ -68,7 +68,7 @@ async def test_a_match_whose_board_does_not_load_is_still_read_move_by_move(
         page = await visit.open(f"/matches/{kept['nim']}")
         await expect(page.locator(".viewer")).to_contain_text("This page has no board for Nim.")
         await expect(page.locator("table tbody tr:not(.spacer)").first).to_be_visible()
-        visit.expects("nim/board.js")
+        await visit.expects("nim/board.js")
 
 
 async def test_without_the_scripts_of_a_game_pages_show_the_rest_and_say_no_more_than_that_they_did_not_load(
@@ -91,7 +91,7 @@ async def test_without_the_scripts_of_a_game_pages_show_the_rest_and_say_no_more
         await expect(page.locator(".wall-match").get_by_role("heading")).to_contain_text(["Tic-tac-toe"])
         await page.goto(f"{house.page}/rules/nim")
         await expect(page.get_by_role("heading", level=1)).to_be_visible()
-        visit.expects("games/nim/")
+        await visit.expects("games/nim/")
 
 
 async def test_a_verification_without_the_rules_of_the_game_says_so(
@@ -105,7 +105,7 @@ async def test_a_verification_without_the_rules_of_the_game_says_so(
         await page.get_by_role("tab", name="Verify").click()
         await page.get_by_role("button", name="Verify in this browser").click()
         await expect(page.locator(".verdict")).to_contain_text("did not load")
-        visit.expects("nim/check.js")
+        await visit.expects("nim/check.js")
 
 
 async def test_a_lesson_whose_board_does_not_load_says_so(visiting: Visits, house: House) -> None:
@@ -113,4 +113,4 @@ async def test_a_lesson_whose_board_does_not_load_says_so(visiting: Visits, hous
         await answer(visit, "games/risk/duel-board.js", None)
         page = await visit.open("/play/tutorial/risk-duel")
         await expect(page.get_by_role("alert")).to_have_text("The board did not load. Reload this page and try again.")
-        visit.expects("duel-board.js")
+        await visit.expects("duel-board.js")

@@ -114,7 +114,7 @@ async def test_what_is_not_there_is_a_page_like_any_other(stored: Visit) -> None
     assert await barriers(page) == ""
     await page.get_by_role("link", name="Go to the home page").click()
     await page.wait_for_url("**/")
-    stored.expects("status of 404")
+    await stored.expects("status of 404")
 
 
 @pytest.mark.parametrize("width", [360, pytest.param(390, marks=pytest.mark.nightly)])

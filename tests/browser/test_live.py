@@ -38,7 +38,7 @@ async def test_the_page_of_a_match_that_the_arena_does_not_know_says_so(visit: V
     await expect(page.get_by_role("heading", name="No such match")).to_be_visible()
     await expect(page).to_have_title("No such match · Bot Arena")
     await expect(page.get_by_role("alert")).to_have_text("There is no match xyz, neither live nor stored. All matches")
-    visit.expects("404.*/api/v1/matches/xyz")
+    await visit.expects("404.*/api/v1/matches/xyz")
     await page.get_by_role("link", name="All matches").click()
     await expect(page).to_have_url(f"{house.page}/matches")
 

@@ -104,4 +104,4 @@ async def test_what_is_pressed_amiss_in_a_tutorial_is_answered_with_a_hint(store
 async def test_a_game_without_a_tutorial_is_said_to_have_none(stored: Visit) -> None:
     page = await stored.open("/play/tutorial/nim")
     await expect(page.get_by_text("no tutorial for nim")).to_be_visible()
-    stored.expects("status of 404")
+    await stored.expects("status of 404")

@@ -247,7 +247,7 @@ async def test_a_match_is_shown_though_its_grades_do_not_come(stored: Visit, kep
     await page.goto(f"{stored.home}/matches/{kept['nim']}")
     await expect(page.get_by_text("The moves could not be graded")).to_be_visible()
     await expect(page.locator(".board")).to_be_visible()
-    stored.expects("/grades")
+    await stored.expects("/grades")
 
 
 async def test_of_a_game_without_a_board_the_moves_are_told(stored: Visit, kept: dict[str, str]) -> None:
