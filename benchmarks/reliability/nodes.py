@@ -26,6 +26,7 @@ import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ from arena.store.node_store import NODE_LEASE_S
 from arena.store.nodes import list_nodes
 from arena.store.registry import revoke_bots
 from arena.store.store import Reader, Store
+from machine.event_loop import call_after_reading
 from postgres import PostgresServer, postgres_server
 
 NODES = ("a", "b", "c")
@@ -90,13 +92,13 @@ FAULT_WEIGHTS = {
 
 @dataclass
 class Node:
-    """A server of the arena. If this program froze it for longer than its lease, `frozen_at` is the time when that
-    began. The server must send nothing after this time.
+    """A server of the arena. It is dead if this program froze it for longer than its lease, and has read what it sent
+    before. A dead server must send nothing.
     """
 
     name: str
     server: Server
-    frozen_at: float | None = None
+    is_dead: bool = False
     zombie_frames: int = 0
 
 
@@ -191,8 +193,7 @@ class NodePlayer:
                 if node.name in self._seeks.values():
                     raise
                 continue
-            if node.frozen_at is not None and time.monotonic() > node.frozen_at + IN_FLIGHT_S:
-                node.zombie_frames += 1
+            node.zombie_frames += node.is_dead
             await self._answer(raw, node, told)
 
     async def _answer(self, raw: RawConnection, node: Node, told: dict[str, Any]) -> None:
@@ -314,7 +315,7 @@ class Cluster:
                 await self._revoke()
 
     async def _start(self, node: Node) -> None:
-        node.frozen_at = None
+        node.is_dead = False
         await asyncio.to_thread(node.server.start)
 
     async def _wait_without_node(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
@@ -364,9 +365,10 @@ class Cluster:
         process.send_signal(signal.SIGSTOP)
         since = time.monotonic()
         beyond = seconds > NODE_LEASE_S
-        node.frozen_at = since if beyond else None
         waking = asyncio.create_task(self._wake(process, seconds))
         if beyond:
+            loop = asyncio.get_running_loop()
+            loop.call_later(IN_FLIGHT_S, call_after_reading, loop, partial(setattr, node, "is_dead", True))
             await self._wait_without_node(node, "SIGSTOP", MAX_MOVE_AFTER_FREEZE_S, since=since)
         await waking
         if beyond:
