@@ -7,6 +7,7 @@ Normalized Elo (2021), and A. B. Owen, Empirical Likelihood (2001), 2.9.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -61,7 +62,7 @@ def fit_normalised_mean(
     problem = _Problem([value - centre for value in values], counts, ratio)
     total = sum(counts)
     mean, rms = problem.moments([count / total for count in counts])
-    if not ratio * rms:
+    if ratio * rms < sys.float_info.min:  # as for 0; smaller numbers have too few digits to divide by
         return fit_mean(values, counts, centre)
     known = problem.stationary(rms)
     if known is not None and (known.x >= 0 or problem.is_global(known)):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean, pvariance
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from measuring.constrained_multinomial import fit_mean, fit_normalised_mean, solve_multiplier
@@ -175,6 +175,7 @@ def test_counts_of_three_weigh_as_the_likeliest_of_all_chances_do(
 
 
 @given(counts, st.floats(-0.2, 0.1), st.floats(0.01, 0.2), st.sampled_from(["score", "nelo"]))
+@example(counts=[1, 1, 1, 1, 1], h0=2.2250738585e-313, width=0.125, unit="nelo")
 def test_seen_from_the_other_side_the_evidence_is_the_opposite(
     counts: list[int], h0: float, width: float, unit: str
 ) -> None:
