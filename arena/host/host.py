@@ -60,9 +60,9 @@ class MatchHost:
 
     `restore` resumes the matches in the journal, and `listener` accepts connections. `disconnect` leaves running
     matches in the journal. `drain` waits until finished matches are stored. `serve_operator` serves the connections of
-    operators, whom `access` admits. `check_stall` is called before lines are recorded and frames are written. With
-    `meters`, the time that moves take is measured. With `game_limits`, games that are not built in are closed if their
-    rules hold up the event loop. If the host also `isolates_games`, their rules run in processes.
+    operators, whom `access` admits. `check_stall` is called before lines are recorded and before each write to a
+    client. With `meters`, the time that moves take is measured. With `game_limits`, games that are not built in are
+    closed if their rules hold up the event loop. If the host also `isolates_games`, their rules run in processes.
     """
 
     def __init__(
@@ -105,6 +105,7 @@ class MatchHost:
             self._timeouts.network,
             work_clock,
             self._before_flush,
+            check_stall,
         )
         self._due_queue = WorkQueue()
         self.rules = RulesSupervisor(self._close_game, game_limits, is_isolating=isolates_games)

@@ -28,11 +28,18 @@ class Flusher:
     """Flushes registered connections at the end of a turn of the event loop, or after `MAX_FLUSH_BATCH` calls of
     `schedule_flush`.
 
-    It first calls `before_flush`. Messages that this function sends are flushed too.
+    It first calls `before_flush`. Messages that this function sends are flushed too. It calls `before_write` before it
+    writes to a connection.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, before_flush: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        before_flush: Callable[[], None] = lambda: None,
+        before_write: Callable[[], None] | None = None,
+    ) -> None:
         self._before_flush = before_flush
+        self._before_write = before_write
         self._loop = loop
         self._waiting: list[Flushable] = []
         self._queued_at: float | None = None
@@ -80,6 +87,8 @@ class Flusher:
         now = self._loop.time()
         for one in waiting:
             try:
+                if self._before_write is not None:
+                    self._before_write()
                 one.flush(queued, now)
             except Exception:
                 log.exception("writing to a connection failed")

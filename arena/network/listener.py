@@ -42,7 +42,8 @@ class Listener:
     """Accepts connections until `close`. A client's connection runs `serve_client(connection, codec)`; an operator's
     runs `serve_operator(connection)`.
 
-    `before_flush` is called in each turn of the event loop that writes to clients, before it writes.
+    `before_flush` is called in each turn of the event loop that writes to clients, before it writes, and `before_write`
+    before it writes to each of them.
 
     `GET /healthz` returns 200 while the event loop runs. `GET /readyz` returns 503 if `unready_reason` gives a reason.
     """
@@ -57,6 +58,7 @@ class Listener:
         timeouts: NetworkTimeouts | None = None,
         work_clock: Callable[[], float] = time.perf_counter,
         before_flush: Callable[[], None] = lambda: None,
+        before_write: Callable[[], None] | None = None,
     ) -> None:
         self._timeouts = timeouts or NetworkTimeouts()
         self._serve_client = serve_client
@@ -74,7 +76,7 @@ class Listener:
         self._handshake_ended = asyncio.Event()
         self._tls_mismatch = TlsMismatchLog()
         self.scheduler = FairScheduler(asyncio.get_running_loop(), work_clock)
-        self.flusher = Flusher(asyncio.get_running_loop(), before_flush)
+        self.flusher = Flusher(asyncio.get_running_loop(), before_flush, before_write)
 
     async def listen(self, host: str, port: int) -> int:
         """Listen on a host and port, and return the port. Port 0 means a free port. Raise `PortFault` if that fails."""

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 
+from arena.network.flusher import Flusher
 from arena.server.stall_guard import MAX_STALL_S, StallGuard
 
 
 class Watch:
     """A guard, the time that it reads, and the stalls that it found."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, on_stall: Callable[[float], None] | None = None) -> None:
         self.now = 100.0
         self.stalls: list[float] = []
-        self._guard = StallGuard(self.stalls.append)
+        self.guard = StallGuard(on_stall or self.stalls.append)
         monkeypatch.setattr(time, "clock_gettime", lambda _: self.now)
 
     def check_at(self, now: float) -> None:
         self.now = now
-        self._guard.check()
+        self.guard.check()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._guard.run())
+        task = asyncio.create_task(self.guard.run())
         await asyncio.sleep(0)
         yield
         task.cancel()
@@ -44,6 +45,29 @@ async def test_who_stood_still_for_too_long_is_told_before_anything_else_is_done
         assert watch.stalls == []
         watch.check_at(102.1 + 2 * MAX_STALL_S)
         assert watch.stalls == [pytest.approx(MAX_STALL_S + 0.1)]
+
+
+async def test_who_stood_still_between_two_writes_does_not_make_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stalled(Exception):
+        pass
+
+    def end(seconds: float) -> None:
+        raise Stalled
+
+    class Connection:
+        written = 0
+
+        def flush(self, queued_at: float, now: float) -> None:
+            Connection.written += 1
+            watch.now += 2 * MAX_STALL_S
+
+    watch = Watch(monkeypatch, end)
+    async with watch.running():
+        flusher = Flusher(asyncio.get_running_loop(), before_write=watch.guard.check)
+        for _ in range(2):
+            flusher.register(Connection())
+        await asyncio.sleep(0)
+    assert Connection.written == 1
 
 
 async def test_before_and_after_it_runs_time_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
