@@ -103,7 +103,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C stop tests and what they start also in the background of a shell, which has its children ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(PATIENT_ENVIRON)  # for what tests call or start without a command
-    os.environ.pop("PYTHONUNBUFFERED", None)  # a program would write a line in two pieces, and a test might read one
     progress.FIRST_MESSAGE_DELAY_S = 600.0  # on a busy machine a command would tell how far it is
     run_environ.remember()
     config.option.randomly_reset_seed = False  # `_seed_random` takes a tenth of the time

@@ -197,6 +197,7 @@ class ForkedWorkers:
             terminal._tw.line()
         terminal.section(f"{report.nodeid} ({report.when}, after {minutes} min {seconds} s)", sep="_", red=True)
         report.toterminal(terminal._tw)
+        terminal.flush()  # a pipe would hold it back
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         is_green = session.exitstatus == pytest.ExitCode.OK

@@ -50,7 +50,8 @@ def _watch_logs(logs: Path, pattern: str, before: dict[Path, int], enough: threa
         for log in sorted(_log_sizes(logs, pattern)):
             line = _find_warmup_line(log, before.get(log, 0))
             if line is not None:
-                say(f"arena: {truncate(line, MAX_NOTICE_CHARS)}", err=True)
+                if not enough.is_set():
+                    say(f"arena: {truncate(line, MAX_NOTICE_CHARS)}", err=True)
                 return
 
 

@@ -173,7 +173,7 @@ async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
 
     def is_connected(name: str) -> bool:
         """Tell of a connection once: to the first process, when it runs. Then it is lost for ever."""
-        return bool(log.read_text()) and next(once, False)
+        return log.read_text().endswith("\n") and next(once, False)
 
     house.start("ws://127.0.0.1:9", is_connected)
     try:
