@@ -165,7 +165,7 @@ class Visit:
         self.forgives(pattern)
 
     def forgives(self, pattern: str) -> None:
-        """Take back the complaints that the pattern is found in, if there are any, now and later."""
+        """Take back the complaints that the pattern is found in, if there are any, now and later. "" takes all back."""
         self._forgiven.append(pattern)
         self.complaints = [complaint for complaint in self.complaints if not re.search(pattern, complaint)]
 

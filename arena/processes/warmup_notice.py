@@ -49,9 +49,8 @@ def _watch_logs(logs: Path, pattern: str, before: dict[Path, int], enough: threa
     while time.monotonic() < until and not enough.wait(CHECK_INTERVAL_S):
         for log in sorted(_log_sizes(logs, pattern)):
             line = _find_warmup_line(log, before.get(log, 0))
-            if line is not None:
-                if not enough.is_set():
-                    say(f"arena: {truncate(line, MAX_NOTICE_CHARS)}", err=True)
+            if line is not None and not enough.is_set():
+                say(f"arena: {truncate(line, MAX_NOTICE_CHARS)}", err=True)
                 return
 
 

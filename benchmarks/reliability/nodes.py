@@ -193,7 +193,8 @@ class NodePlayer:
                 if node.name in self._seeks.values():
                     raise
                 continue
-            node.zombie_frames += node.is_dead
+            if node.is_dead:
+                node.zombie_frames += 1
             await self._answer(raw, node, told)
 
     async def _answer(self, raw: RawConnection, node: Node, told: dict[str, Any]) -> None:

@@ -76,7 +76,18 @@ def test_a_folder_that_is_removed_while_it_is_read_does_not_end_the_watch(
 
 def test_nothing_is_told_once_a_match_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard = listening(monkeypatch)
+    glob, is_looking, is_written = Path.glob, threading.Event(), threading.Event()
+
+    def glob_once_written(folder: Path, pattern: str) -> Iterator[Path]:
+        if threading.current_thread() is not threading.main_thread():
+            is_looking.set()
+            assert is_written.wait(WITHIN)
+        return glob(folder, pattern)
+
+    monkeypatch.setattr(Path, "glob", glob_once_written)
     with announce_warmups(tmp_path) as enough:
+        assert is_looking.wait(WITHIN)
         enough.set()
         (tmp_path / "uct.log").write_text("uct: warming up for nim\n")
+        is_written.set()
     assert (heard.getvalue(), looking_threads()) == ("", [])
