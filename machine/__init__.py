@@ -14,7 +14,7 @@ All packages but `protocol` may import it; it may import only `protocol`.
 - Processes: subprocesses.py controls processes by system calls. run_program.py runs a program to its end. keeper.py
   runs a program and kills all its descendants if the program's owner ends. process_tree.py finds the processes below
   another one, and says whether they are idle. service_manager.py talks to systemd,
-  held_signals.py blocks signals, log_output.py writes a server's log.
+  held_signals.py blocks signals, interrupts.py defers Ctrl-C, log_output.py writes a server's log.
 - Network: bounded_fetch.py is an HTTP request with one time limit, host_names.py reads names of hosts and URLs.
   client/ connects clients to the nodes of an arena.
 """

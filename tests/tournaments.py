@@ -48,10 +48,11 @@ run(Killer("killer"))
 """Kills the worker that referees its second match, the first time that it comes there."""
 
 
-class _Threads(WorkerPool):
+class ThreadPool(WorkerPool):
     """Workers that are threads of this process, and referee as processes do."""
 
     def __init__(self, jobs: int) -> None:
+        super().__init__()
         self.size = jobs
         self._pool = ThreadPoolExecutor(jobs)
 
@@ -72,7 +73,7 @@ class _Threads(WorkerPool):
 @contextmanager
 def threads(jobs: int) -> Iterator[WorkerPool]:
     """Workers for a tournament that are threads of this process, instead of `processes`."""
-    workers = _Threads(jobs)
+    workers = ThreadPool(jobs)
     try:
         yield workers
     finally:

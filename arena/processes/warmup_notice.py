@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from machine.interrupts import interrupts_deferred
 from machine.terminal import say
 from protocol.bot_launch import WARMUP_SUFFIX
 from protocol.display import truncate
@@ -19,19 +20,20 @@ MAX_NOTICE_CHARS = 200
 
 
 @contextmanager
-def announce_warmups(logs: Path, pattern: str = "**/*.log") -> Iterator[threading.Event]:
+def announce_warmups(logs: Path, pattern: str = "**/*.log") -> Iterator[Callable[[], None]]:
     """Watch the logs of bots in a folder, those that match a pattern. When a bot says that it warms up, print one
     notice to standard error.
 
-    The watch ends after a minute, when the yielded event is set, or on exit. Older lines of the logs are ignored.
+    The watch ends after a minute, when the yielded function is called, or on exit. Older lines of the logs are ignored.
     """
     enough = threading.Event()
+    end_watch = interrupts_deferred()(enough.set)
     looking = threading.Thread(target=_watch_logs, args=(logs, pattern, _log_sizes(logs, pattern), enough), daemon=True)
     looking.start()
     try:
-        yield enough
+        yield end_watch
     finally:
-        enough.set()
+        end_watch()
         looking.join()
 
 

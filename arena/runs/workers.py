@@ -61,9 +61,9 @@ class WorkerPlayers:
             files = GameFiles.read(file_of_game(game)) if is_from_file(game_spec(game)) else None
             work = partial(referee_remotely, job.sources, files, pickle.dumps(job))
         try:
-            with announce_warmups(job.logs) as enough:
+            with announce_warmups(job.logs) as end_watch:
                 for _, replies in spread_chunks(self._pool, work, matches, None if job.in_process else 1):
-                    enough.set()
+                    end_watch()
                     for bot, words in (words for reply in replies for words in reply.output):
                         append_to_log(job.logs, bot, words)
                     yield [reply for reply in replies if isinstance(reply, MatchReport)]

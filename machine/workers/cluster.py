@@ -15,6 +15,7 @@ from traceback import walk_tb
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from machine.interrupts import interrupts_deferred
 from machine.terminal import say
 from machine.timeouts import scale_timeouts
 from machine.workers.local import R, T, WorkerPool
@@ -56,6 +57,7 @@ class ClusterPool(WorkerPool):
     """The workers of a Dask cluster."""
 
     def __init__(self, address: str, size: int, client: Any, timeouts: ClusterTimeouts) -> None:
+        super().__init__()
         self.size = size
         self._timeouts = timeouts
         self._address = address
@@ -87,7 +89,7 @@ class ClusterPool(WorkerPool):
         from distributed import KilledWorker
 
         try:
-            return future.result()
+            return super()._result(future)
         except CancelledError as error:
             raise _lost_scheduler(self._address) from error
         except KilledWorker as error:
@@ -97,7 +99,8 @@ class ClusterPool(WorkerPool):
             ) from error
         except Exception as error:
             if _is_false_error(error):
-                again: Future[R] = self._send(self._pickled_tasks[future])
+                with interrupts_deferred():
+                    again: Future[R] = self._watch(self._send(self._pickled_tasks[future]))
                 self._completed([again])
                 return self._result(again)
             if isinstance(error, ImportError) or str(error).startswith("Can't get attribute"):

@@ -14,14 +14,15 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.process import BaseProcess
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from machine.interrupts import interrupts_deferred
 from protocol.errors import ArenaFault, UsageFault
 
 T = TypeVar("T")
@@ -48,6 +49,12 @@ class WorkerPool(ABC):
 
     size: int
     """The number of tasks that run at the same time."""
+
+    def __init__(self) -> None:
+        self._completion = threading.Lock()
+        """Acquired while the pool waits, and released by each task that completes. Unlike the locks of
+        `concurrent.futures`, waiting for it may be interrupted at any time."""
+        self._completion.acquire()
 
     def run(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
         """Yield each task's number (from 0) and its result, in the order of completion.
@@ -89,6 +96,7 @@ class WorkerPool(ABC):
             if flying:
                 self._stop()
 
+    @interrupts_deferred()
     def start(self, work: Callable[[], R]) -> Future[R]:
         """Start a single task, beside those of `run`. Raise `ArenaFault` if no worker can be started.
 
@@ -99,21 +107,32 @@ class WorkerPool(ABC):
         except BrokenExecutor as error:
             raise ArenaFault("a worker was lost, and others can't be started") from error
 
+    @interrupts_deferred()
     def _try_submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
-            return self._submit(work, task)
+            return self._watch(self._submit(work, task))
         except BrokenExecutor as error:
             lost: Future[R] = Future()
             lost.set_exception(error)
             return lost
 
+    def _watch(self, future: Future[R]) -> Future[R]:
+        """Return the future, whose completion now ends the waiting of `_completed`."""
+        future.add_done_callback(self._tell_completion)
+        return future
+
+    def _tell_completion(self, future: Future[Any]) -> None:
+        with suppress(RuntimeError):  # another completion has released the lock
+            self._completion.release()
+
     def _completed(self, in_flight: Collection[Future[R]]) -> Collection[Future[R]]:
         """Wait until some of the futures are completed, and return those. If workers were lost, return all futures."""
-        while not (done := wait(in_flight, WORKER_CHECK_DELAY_S, FIRST_COMPLETED).done):
-            self._check_workers()
+        while not (done := _done(in_flight)):
+            if not self._completion.acquire(timeout=WORKER_CHECK_DELAY_S):
+                self._check_workers()
         if any(_is_lost(future) for future in done):
             self._stop()
-            done = wait(in_flight).done
+            done = _done(in_flight)
         return done
 
     def _result(self, future: Future[R]) -> R:
@@ -142,6 +161,7 @@ class WorkerPool(ABC):
 
 class _ProcessPool(WorkerPool):
     def __init__(self, jobs: int) -> None:
+        super().__init__()
         self.size = jobs
         self._pool: ProcessPoolExecutor | None = None
 
@@ -170,6 +190,7 @@ class _ProcessPool(WorkerPool):
     def _workers(self) -> list[BaseProcess]:
         return list(((self._pool and self._pool._processes) or {}).values())
 
+    @interrupts_deferred()
     def _stop(self) -> None:
         if self._pool is not None:
             # The executor itself cancels futures: a broken one fails on futures that others cancelled.
@@ -244,6 +265,11 @@ def _run_timed(work: Callable[[T], R], task: T) -> tuple[float, R]:
 
 def _call(work: Callable[[], R]) -> R:
     return work()
+
+
+@interrupts_deferred()
+def _done(futures: Collection[Future[R]]) -> list[Future[R]]:
+    return [future for future in futures if future.done()]
 
 
 def _is_lost(future: Future[R]) -> bool:

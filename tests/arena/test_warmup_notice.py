@@ -85,9 +85,9 @@ def test_nothing_is_told_once_a_match_is_over(tmp_path: Path, monkeypatch: pytes
         return glob(folder, pattern)
 
     monkeypatch.setattr(Path, "glob", glob_once_written)
-    with announce_warmups(tmp_path) as enough:
+    with announce_warmups(tmp_path) as end_watch:
         assert is_looking.wait(WITHIN)
-        enough.set()
+        end_watch()
         (tmp_path / "uct.log").write_text("uct: warming up for nim\n")
         is_written.set()
     assert (heard.getvalue(), looking_threads()) == ("", [])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import multiprocessing.forkserver
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing.context import BaseContext
 from operator import length_hint
 from pathlib import Path
@@ -18,9 +22,10 @@ from typing import Any
 import pytest
 
 import worker_tasks
-from machine.workers.local import CHUNK_DURATION_S, TASKS_PER_WORKER, WorkerPool, process_pool, spread
+from machine.workers.local import CHUNK_DURATION_S, TASKS_PER_WORKER, R, T, WorkerPool, process_pool, spread
 from protocol.errors import ArenaFault, UsageFault
 from timeouts import WITHIN
+from tournaments import ThreadPool
 
 TESTS = Path(__file__).parents[1]
 SCRIPT = """
@@ -33,6 +38,31 @@ try:
 except KeyboardInterrupt:
     print("stopped")
 """
+
+
+class DaemonThreads(ThreadPool):
+    """Has each task done by a thread of its own, without which this process can end."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.threads: list[threading.Thread] = []
+
+    def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
+        future: Future[R] = Future()
+        self.threads.append(threading.Thread(target=lambda: future.set_result(work(task)), daemon=True))
+        self.threads[-1].start()
+        return future
+
+
+@contextmanager
+def profiled(on_call: Callable[[], object]) -> Iterator[None]:
+    """Call `on_call` at each call of a function in this thread, and at each return."""
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, argument: on_call() and None)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +212,22 @@ def test_ctrl_c_stops_the_work_at_once_and_without_a_word_from_workers() -> None
     assert (out, err, code) == ("stopped\n", "", 0)
 
 
+def test_ctrl_c_between_any_two_calls_of_a_run_leaves_no_lock_acquired() -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    for point in itertools.count(1):
+        pool, calls = DaemonThreads(), itertools.count(1)
+        try:
+            with profiled(lambda calls=calls, point=point: next(calls) == point and signal.raise_signal(signal.SIGINT)):
+                assert list(pool.run(worker_tasks.own_process_after, [0.001])) == [(0, os.getpid())]
+            break
+        except KeyboardInterrupt:
+            assert signal.getsignal(signal.SIGINT) is handler
+            for thread in pool.threads:  # which acquires a lock of its future
+                thread.join(WITHIN)
+                assert not thread.is_alive()
+    assert point > 100
+
+
 def test_no_worker_hears_of_ctrl_c_from_its_start_on(crew: WorkerPool) -> None:
     heard = [heard for _, heard in crew.run(worker_tasks.hears_ctrl_c, range(10))]
     assert heard == [False] * 10
@@ -207,12 +253,12 @@ def test_fewer_than_one_process_is_refused(jobs: int) -> None:
         pass
 
 
-def run_script(who: str, signal: str) -> tuple[str, str, int]:
+def run_script(who: str, sent: str) -> tuple[str, str, int]:
     """What a crew prints in whose second task a worker sends the signal, and its exit code.
 
     The output ends with the last of the workers, as they have it open too.
     """
-    command = [sys.executable, "-c", SCRIPT % (who, signal)]
+    command = [sys.executable, "-c", SCRIPT % (who, sent)]
     environ = {**os.environ, "PYTHONPATH": str(TESTS)}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, start_new_session=True
