@@ -71,6 +71,8 @@ def run_round(files: list[str], seed: int, until: float) -> int:
         "no:cacheprovider",
         "-p",
         "no:budget",
+        "-o",
+        "faulthandler_timeout=0",  # a round has as many examples of a test as there is time for
         "-m",
         "hypothesis",
     ]

@@ -78,8 +78,8 @@ def start(suite: Path, *words: str, **files: str) -> subprocess.Popen[str]:
     )
 
 
-def run(suite: Path, **files: str) -> tuple[int, str]:
-    process = start(suite, **files)
+def run(suite: Path, *words: str, **files: str) -> tuple[int, str]:
+    process = start(suite, *words, **files)
     out, _ = process.communicate(timeout=WITHIN)
     return process.returncode, out
 
@@ -129,6 +129,15 @@ def test_after_an_interrupt_no_other_test_is_run_and_nothing_is_left_even_if_the
     assert process.returncode == 2
     assert not (suite / "next").exists()
     assert "still running after the tests, and ended: sleep 1000" in out
+
+
+def test_a_test_that_waits_for_ever_is_ended_and_shown_with_the_line_in_which_it_waits(suite: Path) -> None:
+    os.mkfifo(suite / "pipe")
+    limits = ("-o", "faulthandler_timeout=0.1", "-o", "faulthandler_exit_on_timeout=true")
+    code, out = run(suite, *limits, waits="def test_waits():\n  open('pipe').read()\ndef test_next(): pass\n")
+    assert (code, "1 failed, 1 passed" in out) == (1, True), out
+    assert 'test_waits.py", line 2 in test_waits' in out
+    assert "the worker process ended in this test: exit code 1" in out
 
 
 def test_a_process_that_outlives_its_test_makes_the_run_red(suite: Path) -> None:
