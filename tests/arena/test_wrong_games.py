@@ -28,6 +28,7 @@ from protocol.errors import RulesFault
 from protocol.games import game_class, game_names, load_game, playable_game_names
 from referee.match import Match
 from referee.record_reader import read_record
+from timeouts import WITHIN
 from wrong_games import brought, write_game
 
 PLAY = "return Count(state.number + move, 1 - state.seat)"
@@ -200,12 +201,13 @@ async def test_a_view_that_fails_voids_the_match_that_a_spectator_asked_for(tmp_
 
 async def test_rules_are_interrupted_when_their_time_is_up_and_no_other_code_is(tmp_path: Path) -> None:
     closed: list[tuple[str, str]] = []
-    limits = GameLimits(slow_call_s=0.005, call_timeout_s=0.01)
+    limits = GameLimits(slow_call_s=WITHIN / 2, call_timeout_s=WITHIN)
     changes = (
         ("return Count()", "return Count(1 if self.fine else self.wait())"),
         (
             "    name =",
-            "    fine = True\n\n    def wait(self):\n        while True:\n            pass\n\n    name =",
+            "    fine = True\n\n    def wait(self):\n        import signal\n\n"
+            "        signal.raise_signal(signal.SIGALRM)\n\n    name =",
         ),
     )
     before = signal.getsignal(signal.SIGALRM)
@@ -214,7 +216,7 @@ async def test_rules_are_interrupted_when_their_time_is_up_and_no_other_code_is(
         game = supervisor.load_game("counting", {})
         assert game is not None
         game_class("counting").rules_class.fine = False  # type: ignore[attr-defined]
-        with pytest.raises(RulesFault, match=r"counting.py, line 1[78]: start was interrupted, as it took longer than"):
+        with pytest.raises(RulesFault, match=r"counting.py, line 20: start was interrupted, as it took longer than"):
             game.initial(None)  # type: ignore[arg-type]
         with pytest.raises(RulesFault, match="counting is closed on this server"):  # other matches of this turn, too
             game.initial(None)  # type: ignore[arg-type]
