@@ -349,7 +349,17 @@ def _send(channel: socket.socket, message: object) -> None:
 
 def _receive(channel: socket.socket) -> Any:
     """Return the next message, or None where the other side has closed the channel."""
-    head = channel.recv(_LENGTH.size, socket.MSG_WAITALL)
+    head = _read_exactly(channel, _LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
-    return pickle.loads(channel.recv(_LENGTH.unpack(head)[0], socket.MSG_WAITALL))
+    return pickle.loads(_read_exactly(channel, _LENGTH.unpack(head)[0]))
+
+
+def _read_exactly(channel: socket.socket, size: int) -> bytes:
+    """Return so many bytes, or fewer where the other side has closed the channel. (`MSG_WAITALL` returns fewer also if
+    this process was suspended meanwhile.)
+    """
+    data = b""
+    while len(data) < size and (part := channel.recv(size - len(data))):
+        data += part
+    return data

@@ -28,6 +28,7 @@ from arena.commands.restart import CHECK_TIMEOUT_S, Restart
 from arena.network.binding import InheritedSockets, bind_sockets, port_of
 from arena.processes.server_process import LoggedProcess, ServerProcess
 from commands import call
+from conftest import free_port
 from in_process import playing
 from machine import held_signals
 from players import player
@@ -316,8 +317,8 @@ async def test_who_is_told_to_stop_starts_nothing_anew(tmp_path: Path) -> None:
 
 
 async def test_a_stop_takes_a_restart_back_and_gives_the_ports_free() -> None:
-    (listening,) = bind_sockets("127.0.0.1", 0)
-    port, stop = port_of([listening]), asyncio.Event()
+    port, stop = free_port(), asyncio.Event()
+    (listening,) = bind_sockets("127.0.0.1", port)
     restart = Restart(os.environ, [sys.executable, "-I", "-S", "-c", "", "serve"])
     with listening:
         await restart.prepare([listening], [], stop)

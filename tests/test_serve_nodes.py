@@ -33,8 +33,7 @@ async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_co
         (second,) = [child for child in children(served.process.pid) if "--node=main-2" in words_of(child)]
         os.kill(second, signal.SIGKILL)
         await served.says("node main-2 was killed by signal 9; it is restarted in 0.5 s")
-        served.said.clear()
-        await served.says(f"(data in {tmp_path / 'main-2'})")
+        await served.says(f"(data in {tmp_path / 'main-2'})", 2)
         await asyncio.gather(play(served, "random", 2), play(served, "greedy", 2))
     assert served.process.returncode == 0
     assert sum(line.endswith(": stopped\n") for line in served.said) == 3, "both nodes, and who started them, say so"

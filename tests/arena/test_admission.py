@@ -14,6 +14,7 @@ from arena.network.addresses import OwnPage, can_page_connect, parse_networks, p
 from arena.network.admission import ARRIVALS_RATE, OPERATOR_SUBPROTOCOL, Access, Admission, ConnectionRequest
 from arena.network.connection_limits import ConnectionBounds, ConnectionSlot
 from machine.keyed_limiter import TokenBucket
+from patience import patient_host
 from timeouts import WITHIN, rest_of
 
 
@@ -200,7 +201,7 @@ async def test_a_stop_does_not_wait_for_those_that_say_nothing(serve: Any) -> No
 
 
 async def test_who_shakes_hands_when_it_stops_is_let_in_before(serve: Any) -> None:
-    served = await serve()
+    served = await serve(timeouts=patient_host(opening_timeout_s=WITHIN))
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     writer.write(
         b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

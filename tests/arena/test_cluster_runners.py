@@ -67,6 +67,9 @@ def test_a_runner_moves_to_another_worker_with_its_task_and_ends_with_its_pool(
         local.sync(busy.close)
         second = await asyncio.to_thread(found_in, folder, lambda: read_pid(first) or None)
         assert has_first_ended()
+        async with asyncio.timeout(WITHIN):  # the second may be told of later than it begins
+            while caplog.text.count("arena-1 runs on the worker") < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
         keeping.cancel()
         return has_ended(second)
 

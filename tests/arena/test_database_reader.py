@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from arena.commands.node_process import _apply_announcements
 from arena.server.nodes import ClusterView
-from arena.store import announcements, postgres_database
+from arena.store import announcements
 from arena.store.announcements import (
     MAX_ANNOUNCEMENTS,
     MAX_NAMES_PER_ANNOUNCEMENT,
@@ -217,10 +217,9 @@ def test_a_lock_is_waited_for_less_long_than_a_statement_may_take(url: str) -> N
         assert store.read(lambda connection: execute(connection, "SHOW lock_timeout").scalar()) == "2500ms"
 
 
-def test_a_probe_that_waits_for_a_lock_starts_no_second_probe(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    database = open_database_url(url)
+def test_a_probe_that_waits_for_a_lock_starts_no_second_probe(url: str) -> None:
+    database = open_database_url(url, IMPATIENT)
     assert isinstance(database, PostgresDatabase)
-    monkeypatch.setattr(postgres_database, "PROBE_TIMEOUT_S", 0.2)
     with psycopg.connect(url) as holder:
         holder.execute(b"LOCK TABLE arena.nodes IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(StoreUnavailable, match=r"canceling statement due to lock timeout$"):

@@ -107,15 +107,15 @@ def folder_of(owner: int, *, seen_by: int) -> Iterator[Path]:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 def test_a_data_folder_of_another_user_is_refused() -> None:
-    says = "belongs to user 61185, who could change all in it: name a folder of your own with --data"
-    with folder_of(61_185, seen_by=61_184) as folder:
+    says = "belongs to user 61183, who could change all in it: name a folder of your own with --data"
+    with folder_of(61_183, seen_by=61_182) as folder:
         with pytest.raises(ArenaFault, match=f"^the data folder {folder} {says}$"), lock(folder):
             pass
         assert list(folder.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
-@pytest.mark.parametrize(("owner", "user"), [(0, 61_184), (61_184, 61_184), (61_184, 0)])
+@pytest.mark.parametrize(("owner", "user"), [(0, 61_182), (61_182, 61_182), (61_182, 0)])
 def test_a_data_folder_is_ones_own_or_roots_or_whoevers_where_one_is_root(owner: int, user: int) -> None:
     with folder_of(owner, seen_by=user) as folder, lock(folder):
         assert is_held(folder)

@@ -106,11 +106,14 @@ for number in range(1, 65):
     except (OSError, ValueError):
         pass
 for depth in range(2):  # in a session of its own, and its parent gone
+    parent = os.getpid()
     if os.fork():
         if depth:
             os._exit(0)
         break
     os.setsid()
+while os.getppid() == parent and os.getpid() != parent:  # a walk over processes could miss one that moves
+    pass
 with open(sys.argv[1], "w") as told:
     print(os.getpid(), file=told)
 while True:

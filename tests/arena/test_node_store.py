@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -44,6 +44,7 @@ from arena.store.tokens import hash_token
 from arena.web.admin.log import ACTION_WORDS
 from commands import call
 from databases import alter
+from hung_sessions import backend, wait_until_ended
 from later_schema import use_later_schema
 from postgres import END_OTHER_SESSIONS, postgres_server
 from protocol.dice import SEED_BYTES
@@ -55,6 +56,15 @@ from seasons import finish, result
 
 def node(url: str, name: str, stack: ExitStack) -> NodeStore:
     return stack.enter_context(closing(NodeStore.open_as(open_database_url(url), name)))
+
+
+@contextmanager
+def passing_node(url: str, name: str) -> Iterator[NodeStore]:
+    """A node that gives its name up at the end: the server knows of that once its process has ended."""
+    with closing(NodeStore.open_as(open_database_url(url), name)) as store:
+        pid = store.write(backend)
+        yield store
+    wait_until_ended(url, pid)
 
 
 def live_node(url: str, name: str, stack: ExitStack) -> NodeStore:
@@ -92,7 +102,7 @@ def begin(store: NodeStore, matches: list[MatchInProgress]) -> None:
 
 
 def test_a_name_is_had_by_one_process_at_a_time(url: str, stack: ExitStack) -> None:
-    with closing(NodeStore.open_as(open_database_url(url), "a")):
+    with passing_node(url, "a"):
         node(url, "b", stack)
         with pytest.raises(NodeTaken, match="a node a runs already: give this one another name with --node"):
             NodeStore.open_as(open_database_url(url), "a")
@@ -195,7 +205,7 @@ def test_a_match_that_is_stored_is_under_way_no_more(url: str, stack: ExitStack)
 def test_the_matches_of_a_lost_node_are_void_with_records_that_verify(
     url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with closing(NodeStore.open_as(open_database_url(url), "a")) as a:
+    with passing_node(url, "a") as a:
         a.write(record_heartbeat, a.node, "ws://a")
         begin(a, [under_way(a, "m1"), under_way(a, "m2"), under_way(a, "t1", tournament="t")])
         finish(a, result("m2", ("ann", "Bob")))
@@ -212,7 +222,7 @@ def test_the_matches_of_a_lost_node_are_void_with_records_that_verify(
 
 def test_a_node_that_is_given_up_is_listed_no_more_until_it_comes_again(url: str, stack: ExitStack) -> None:
     b = node(url, "b", stack)
-    with closing(NodeStore.open_as(open_database_url(url), "a")) as a:
+    with passing_node(url, "a") as a:
         for one in (a, b):
             one.write(record_heartbeat, one.node, "ws://arena")
         keep_alive(url)
@@ -256,7 +266,7 @@ def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest
 
 
 def test_who_drained_a_node_took_that_back_or_gave_it_up_is_kept(url: str) -> None:
-    with closing(NodeStore.open_as(open_database_url(url), "a")) as a:
+    with passing_node(url, "a") as a:
         a.write(record_heartbeat, a.node, "ws://a")
         drain_by_command(url, "a", undo=False, wait=False)
         drain_by_command(url, "a", undo=True, wait=False)

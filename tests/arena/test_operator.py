@@ -8,7 +8,6 @@ import socket
 import stat
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from msgspec.structs import replace
@@ -276,6 +275,14 @@ async def look_into(folder: Path, database: Database | None = None) -> None:
         pass
 
 
+async def stranger_at(folder: Path, of: credentials.Credentials, came: list[object]) -> asyncio.Server:
+    """Have somebody else listen where the server of a folder was."""
+    stranger = await asyncio.start_server(lambda reader, writer: came.append(writer), "127.0.0.1", 0)
+    url = f"ws://127.0.0.1:{stranger.sockets[0].getsockname()[1]}"
+    credentials.write_credentials(folder, of.token, url, open_database_url(folder / "arena.db"))
+    return stranger
+
+
 async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
     nowhere = f"^no server runs on {tmp_path}: start `arena serve --data {tmp_path}` first$"
     with pytest.raises(NoServer, match=nowhere):
@@ -292,9 +299,7 @@ async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
             await look_into(tmp_path)
         credentials.write_credentials(tmp_path, right.token, right.url, open_database_url(tmp_path / "arena.db"))
     came: list[object] = []
-    stranger = await asyncio.start_server(
-        lambda reader, writer: came.append(writer), "127.0.0.1", urlsplit(right.url).port
-    )
+    stranger = await stranger_at(tmp_path, right, came)
     with pytest.raises(NoServer, match=nowhere):
         await look_into(tmp_path)
     stranger.close()
@@ -310,9 +315,7 @@ async def test_who_listens_where_a_server_was_does_not_see_its_token(tmp_path: P
     found = credentials.read_credentials(tmp_path)
     assert found is not None
     came: list[object] = []
-    stranger = await asyncio.start_server(
-        lambda reader, writer: came.append(writer), "127.0.0.1", urlsplit(found.url).port
-    )
+    stranger = await stranger_at(tmp_path, found, came)
     with pytest.raises(NoServer):
         async with connect_to_folder(tmp_path):
             pass

@@ -68,6 +68,9 @@ async def test_a_connection_that_went_away_while_it_waited_replaces_nobody(
         await client.send(type="hello", bot="ann", token=f"{'ann':*>16}")
         await (await client.wire.ping())
     second.wire.transport.abort()
+    async with asyncio.timeout(WITHIN):
+        while sum(not connection.is_gone for connection in served.arena.host.listener.connections) > 1:  # noqa: ASYNC110
+            await asyncio.sleep(0)
     held.go_on()
     await first.expect("welcome")
     await served.restoring

@@ -12,6 +12,7 @@ import pytest
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
+from bots.commands import piped_bot
 from client_talk import Talk
 from match_script import Script
 from protocol import messages
@@ -21,6 +22,12 @@ from timeouts import WITHIN
 from turns import First
 
 T = TypeVar("T", bound=FromClient)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have bots wait for what their programs do at the end, however long that takes on a busy machine."""
+    monkeypatch.setattr(piped_bot, "SHUTDOWN_TIMEOUT_S", WITHIN)
 
 
 class Line:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from bots.client.bot import ProgramFailed
-from bots.commands import piped_bot, piped_program
+from bots.commands import piped_program
 from bots.commands.match_logs import MatchLogFolder
 from bots.commands.piped_bot import PipedBot
 from bots.commands.piped_program import describe_delay
@@ -41,16 +42,22 @@ def test_the_log_and_the_reason_of_a_match_lost_on_a_busy_machine_say_so(
     start: messages.Start = script.start()
     rules = load_game("nim")
     position = rules.decode_state({"heaps": (3, 5, 7), "ply": 0, "to_move": 0})
+    now = time.monotonic()
     times = iter([BEFORE, ProcessorTimes(1.0, 60.0)])
+
+    def read_times_after_a_while(root: int) -> ProcessorTimes:
+        nonlocal now
+        now += 100.0
+        return next(times)
+
     monkeypatch.setattr(piped_program, "SILENCE_S", 0.01)
-    monkeypatch.setattr(piped_program, "read_processor_times", lambda root: next(times))
-    monkeypatch.setattr(piped_bot, "CLOCK_GRACE_S", 0.0)
-    monkeypatch.setattr(piped_bot, "max_compensation_ms", lambda bank_ms: 0)
+    monkeypatch.setattr(piped_program, "read_processor_times", read_times_after_a_while)
+    monkeypatch.setattr(piped_program, "time", SimpleNamespace(monotonic=lambda: now))
     bot = PipedBot("mine", ["sh", "-c", "while read -r line; do :; done"], match_logs=MatchLogFolder(tmp_path))
     try:
         bot.prepare(start)
         with pytest.raises(ProgramFailed, match="the machine was busy"):
-            bot.choose(turn_of(rules, position, bank_ms=100, received=time.monotonic()))
+            bot.choose(turn_of(rules, position, bank_ms=60_000, received=now))
     finally:
         bot.close()
     (log,) = tmp_path.iterdir()

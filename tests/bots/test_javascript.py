@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from commands import run, user_environ
+from conftest import free_port
 from doctor_runs import examined, examined_whole, faults
 from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
@@ -81,8 +82,8 @@ async def test_a_setting_that_is_wrong_is_said_before_anything_is_done(
     assert not list(node.folder.glob(".arena-token-*"))
 
 
-async def test_why_there_is_no_connection_is_said(node: Node, unused_tcp_port: int) -> None:
-    process = await begun(node, ARENA_URL=f"ws://127.0.0.1:{unused_tcp_port}")
+async def test_why_there_is_no_connection_is_said(node: Node) -> None:
+    process = await begun(node, ARENA_URL=f"ws://127.0.0.1:{free_port()}")
     try:
         assert process.stderr is not None
         line = await asyncio.wait_for(process.stderr.readline(), WITHIN)

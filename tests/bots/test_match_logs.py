@@ -71,6 +71,7 @@ def test_a_log_has_what_the_program_wrote_between_its_moves(play: Play) -> None:
     assert (log.match, log.text, log.faults) == ("m-1", "begins\nthinks\nthinks\n", ())
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_bot_that_is_closed_before_it_dealt_with_the_end_of_its_match_leaves_the_log(
     tmp_path: Path, script: Any
 ) -> None:

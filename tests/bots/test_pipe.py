@@ -20,7 +20,7 @@ from bots.client.bot import Choice, GiveUp, Turn
 from bots.commands import piped_bot, piped_program
 from bots.commands.piped_bot import PipedBot
 from bots.commands.piped_lines import encode_turn, parse_answer
-from bots.commands.piped_program import UnusableAnswer
+from bots.commands.piped_program import PipedProgram, UnusableAnswer
 from commands import ends
 from process_tree import descendants
 from protocol import messages
@@ -52,6 +52,13 @@ def piped(program: str, start: messages.Start) -> Iterator[PipedBot]:
         bot.close()
 
 
+def processes_of(bot: PipedBot) -> list[int]:
+    """Return the keeper of the only program of a bot, and its descendants."""
+    (program,) = [*bot._idle, *(match.program for match in bot._matches.values())]
+    assert program is not None
+    return [program._process.pid, *descendants(program._process.pid)]
+
+
 @pytest.fixture
 def start(script: Any) -> messages.Start:
     made: messages.Start = script.start()
@@ -68,6 +75,7 @@ def test_a_turn_begins_with_its_type_and_the_legal_moves_and_has_no_line_feed_wi
     assert said["state"] == {"heaps": [3, 5, 7], "ply": 2, "to_move": 0}
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_program_reads_the_messages_as_the_arena_sent_them(
     tmp_path: Path, start: messages.Start, script: Any
 ) -> None:
@@ -175,10 +183,10 @@ def test_the_program_of_a_match_that_ended_unseen_plays_the_next_one(start: mess
     with piped(PLAYS, start) as bot:
         bot.choose(turn())
         bot.missed("m-1")
-        family = descendants(os.getpid())
+        family = processes_of(bot)
         bot.prepare(start)
         assert bot.choose(turn()).move == FIRST
-        assert descendants(os.getpid()) == family
+        assert processes_of(bot) == family
 
 
 RIGHT = """a move is a line like {"heap":0,"take":1}; write everything else to standard error"""
@@ -252,10 +260,17 @@ def test_a_program_without_an_answer_in_its_time_is_ended(
     start: messages.Start, program: str, events: Sequence[Event], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(piped_bot, "CLOCK_GRACE_S", 0.01)
+    poll = PipedProgram._poll
+
+    def poll_until_begun(program: PipedProgram, polled: select.poll, deadline: float) -> dict[int, int]:
+        """Let the time of a program that writes the beginning of a line pass after that only."""
+        has_begun = program._output or not says.startswith("wrote '")
+        return poll(program, polled, deadline if has_begun else time.monotonic() + WITHIN)
+
+    monkeypatch.setattr(PipedProgram, "_poll", poll_until_begun)
     start = replace(start, clock=messages.Clock(bank_ms=100, increment_ms=0))
-    others = set(descendants(os.getpid()))
     with piped(program, start) as bot:
-        family = set(descendants(os.getpid())) - others
+        family = processes_of(bot)
         began = time.monotonic()
         with pytest.raises(GiveUp, match=r"^at ply 0 of m-1 its program ") as gave_up:
             bot.choose(turn(clock=100, events=events))
@@ -308,6 +323,7 @@ def test_what_a_program_writes_to_standard_error_is_shown(
     assert capfd.readouterr().err == "thinking\n"
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_program_is_told_by_the_end_of_its_input_that_nothing_follows(start: messages.Start, tmp_path: Path) -> None:
     with piped(f"{PLAYS}; echo farewell >{tmp_path}/said", start) as bot:
         bot.choose(turn())
@@ -328,9 +344,8 @@ def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(
     start: messages.Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(piped_program, "KILL_TIMEOUT_S", 0.1)
-    before = set(descendants(os.getpid()))
-    with piped(PLAYS, start):
-        (keeper, *others) = [pid for pid in descendants(os.getpid()) if pid not in before]
+    with piped(PLAYS, start) as bot:
+        keeper, *others = processes_of(bot)
         os.kill(keeper, signal.SIGSTOP)
     assert all(ends(pid) for pid in (keeper, *others))
 

@@ -65,6 +65,7 @@ def started(
         bot.close()
 
 
+@pytest.mark.usefixtures("patient")
 def test_an_engine_hears_of_positions_and_clocks_and_its_thoughts_are_told(script: Any) -> None:
     with started(script, options={"skill level": "3"}) as bot:
         choice = bot.choose(make_turn())

@@ -33,7 +33,7 @@ HOSTILE = Path(hostile_bot.__file__)
 def others_run_python() -> bool:
     """Whether a process of ours can become another user, and that one run what we run."""
     try:
-        done = subprocess.run([sys.executable, "-c", "import arena"], user=61_184, group=61_184, extra_groups=[])
+        done = subprocess.run([sys.executable, "-c", "import arena"], user=61_182, group=61_182, extra_groups=[])
     except OSError:
         return False
     return done.returncode == 0
