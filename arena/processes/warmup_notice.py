@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from machine.interrupts import interrupts_deferred
 from machine.terminal import say
 from protocol.bot_launch import WARMUP_SUFFIX
 from protocol.display import truncate
@@ -26,9 +25,15 @@ def announce_warmups(logs: Path, pattern: str = "**/*.log") -> Iterator[Callable
 
     The watch ends after a minute, when the yielded function is called, or on exit. Older lines of the logs are ignored.
     """
-    enough = threading.Event()
-    end_watch = interrupts_deferred()(enough.set)
-    looking = threading.Thread(target=_watch_logs, args=(logs, pattern, _log_sizes(logs, pattern), enough), daemon=True)
+    watching = threading.Lock()  # held until the watch ends; Ctrl-C could leave the lock in an `Event` held for ever
+    watching.acquire()
+
+    def end_watch() -> None:
+        if watching.locked():
+            watching.release()
+
+    sizes = _log_sizes(logs, pattern)
+    looking = threading.Thread(target=_watch_logs, args=(logs, pattern, sizes, watching), daemon=True)
     looking.start()
     try:
         yield end_watch
@@ -46,12 +51,12 @@ def _log_sizes(logs: Path, pattern: str) -> dict[Path, int]:
     return sizes
 
 
-def _watch_logs(logs: Path, pattern: str, before: dict[Path, int], enough: threading.Event) -> None:
+def _watch_logs(logs: Path, pattern: str, before: dict[Path, int], watching: threading.Lock) -> None:
     until = time.monotonic() + CHECK_TIMEOUT_S
-    while time.monotonic() < until and not enough.wait(CHECK_INTERVAL_S):
+    while time.monotonic() < until and not watching.acquire(timeout=CHECK_INTERVAL_S):
         for log in sorted(_log_sizes(logs, pattern)):
             line = _find_warmup_line(log, before.get(log, 0))
-            if line is not None and not enough.is_set():
+            if line is not None and watching.locked():
                 say(f"arena: {truncate(line, MAX_NOTICE_CHARS)}", err=True)
                 return
 

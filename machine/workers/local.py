@@ -52,8 +52,8 @@ class WorkerPool(ABC):
 
     def __init__(self) -> None:
         self._completion = threading.Lock()
-        """Acquired while the pool waits, and released by each task that completes. Unlike the locks of
-        `concurrent.futures`, waiting for it may be interrupted at any time."""
+        """Released by each task that completes, so that the pool can wait for the next one by acquiring it. Unlike a
+        wait of `concurrent.futures`, this may be interrupted at any time."""
         self._completion.acquire()
 
     def run(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
