@@ -96,7 +96,6 @@ class WorkerPool(ABC):
             if flying:
                 self._stop()
 
-    @interrupts_deferred()
     def start(self, work: Callable[[], R]) -> Future[R]:
         """Start a single task, beside those of `run`. Raise `ArenaFault` if no worker can be started.
 
