@@ -26,6 +26,18 @@ def said(notebook: Any) -> list[str]:
     return [out.get("text") or out.data["text/plain"] for out in outputs if out.get("name") != "stderr"]
 
 
+def test_what_the_notebook_imports_from_the_project_is_there() -> None:
+    code = [
+        line
+        for cell in nbformat.read(NOTEBOOK, 4).cells
+        if cell.cell_type == "code"
+        for line in cell.source.splitlines()
+    ]
+    imports = [line for line in code if line.startswith(("from bots", "from measuring"))]
+    assert len(imports) == 3
+    exec("\n".join(imports), {})
+
+
 @pytest.mark.nightly
 def test_the_notebook_gives_what_it_shows() -> None:
     shown = nbformat.read(NOTEBOOK, 4)

@@ -12,7 +12,7 @@ from commands import REPOSITORY
 TEXT = (REPOSITORY / "docs" / "writing-a-bot.md").read_text()
 FILE = REPOSITORY / "docs" / "examples" / "ahead.py"
 (WON,) = map(int, re.findall(r"It won (\d+) of 200 games against `legal\[0\]`, 100 from each seat", TEXT))
-"""The games that the document says it won. This is read in every run, as the test that plays them runs at night only."""
+"""The games that the document says it won. It is read in every run of the tests, and played at night only."""
 
 
 class First(Bot):
