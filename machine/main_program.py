@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import NoReturn
 
 from machine import standard_streams
+from machine.interrupts import interrupts_resent
 from machine.terminal import say
 from protocol.errors import BotFault, Fault, UsageFault
 
-_INTERRUPT_RETRY_DELAY_S = 0.05
-"""Seconds until an interrupt (Ctrl-C) that Python dropped is sent again."""
 _GC_GEN0_THRESHOLD = 20_000
 """Number of allocations after which Python collects garbage. The default, 700, makes start-up 5 % slower."""
 
@@ -27,7 +23,7 @@ def run_program(main: Callable[[], None], name: str) -> NoReturn:
     standard_streams.prepare()
     code: object = 0
     try:
-        with _resending_interrupts():
+        with interrupts_resent():
             main()
             sys.stdout.flush()
     except Fault as fault:
@@ -47,32 +43,3 @@ def run_program(main: Callable[[], None], name: str) -> NoReturn:
     except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(code)
-
-
-@contextmanager
-def _resending_interrupts() -> Iterator[None]:
-    """Send Ctrl-C again after a short delay if Python drops it during the `with` block. Python drops a Ctrl-C that
-    comes while an object is freed.
-    """
-    if sys.platform == "win32":
-        yield
-        return
-    before = sys.unraisablehook
-    main = threading.main_thread().ident
-    assert main is not None
-
-    def hook(dropped: sys.UnraisableHookArgs) -> None:
-        if dropped.exc_type is KeyboardInterrupt:
-            again = threading.Timer(
-                _INTERRUPT_RETRY_DELAY_S, signal.pthread_kill, (main, signal.SIGINT)
-            )  # also ends a blocking call
-            again.daemon = True
-            again.start()
-        else:
-            before(dropped)
-
-    sys.unraisablehook = hook
-    try:
-        yield
-    finally:
-        sys.unraisablehook = before

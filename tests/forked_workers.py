@@ -28,6 +28,7 @@ import pytest
 
 import process_tree
 from budget import Budget
+from machine.interrupts import interrupts_resent
 
 INTERRUPT_TIMEOUT_S = 10.0
 """Workers get this long to run the teardown of their fixtures after Ctrl-C."""
@@ -74,6 +75,7 @@ class ForkedWorkers:
         process_tree.adopt_orphans()
 
     @pytest.hookimpl(tryfirst=True)
+    @interrupts_resent()  # Hypothesis measures collections by a callback, in which Ctrl-C is dropped
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if session.testsfailed or self._config.option.collectonly:
             return None  # pytest's own loop reports what is wrong

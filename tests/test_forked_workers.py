@@ -45,6 +45,17 @@ slept_ms = 100
 [exceptions]
 "test_listed.py::test_starts_three" = {{ programs = 3, reason = "it compares three" }}
 """
+INTERRUPTING = """
+import gc, os, signal
+
+def pytest_collection_finish():
+    def interrupt(phase, info):
+        if info["generation"] == 2:
+            gc.callbacks.remove(interrupt)
+            os.kill(os.getpid(), signal.SIGINT)
+    gc.callbacks.append(interrupt)
+"""
+"""What interrupts a run in the first complete garbage collection after the tests have been collected."""
 STARTS_THREE = "import subprocess\ndef test_starts_three():\n  for _ in range(3): subprocess.run(['true'])\n"
 
 
@@ -129,6 +140,14 @@ def test_after_an_interrupt_no_other_test_is_run_and_nothing_is_left_even_if_the
     assert process.returncode == 2
     assert not (suite / "next").exists()
     assert "still running after the tests, and ended: sleep 1000" in out
+
+
+def test_an_interrupt_while_garbage_is_collected_before_the_tests_ends_the_run(suite: Path) -> None:
+    (suite / "conftest.py").write_text(CONFTEST + INTERRUPTING)
+    os.mkfifo(suite / "pipe")
+    limits = ("-o", f"faulthandler_timeout={WITHIN / 2}", "-o", "faulthandler_exit_on_timeout=true")
+    code, out = run(suite, *limits, waits="def test_waits():\n  open('pipe').read()\n")
+    assert code == 2, out
 
 
 def test_a_test_that_waits_for_ever_is_ended_and_shown_with_the_line_in_which_it_waits(suite: Path) -> None:
