@@ -52,9 +52,8 @@ def interrupts_resent() -> Iterator[None]:
 
     def hook(dropped: sys.UnraisableHookArgs) -> None:
         if dropped.exc_type is KeyboardInterrupt:
-            again = threading.Timer(
-                _INTERRUPT_RETRY_DELAY_S, signal.pthread_kill, (main, signal.SIGINT)
-            )  # also ends a blocking call
+            # a signal to the thread also ends a call that blocks
+            again = threading.Timer(_INTERRUPT_RETRY_DELAY_S, signal.pthread_kill, (main, signal.SIGINT))
             again.daemon = True
             again.start()
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,8 @@ def said(notebook: Any) -> list[str]:
 
 
 def test_what_the_notebook_imports_from_the_project_is_there() -> None:
-    code = [
-        line
-        for cell in nbformat.read(NOTEBOOK, 4).cells
-        if cell.cell_type == "code"
-        for line in cell.source.splitlines()
-    ]
-    imports = [line for line in code if line.startswith(("from bots", "from measuring"))]
+    code = "\n".join(cell.source for cell in nbformat.read(NOTEBOOK, 4).cells if cell.cell_type == "code")
+    imports = re.findall(r"^from (?:bots|measuring).+", code, re.M)
     assert len(imports) == 3
     exec("\n".join(imports), {})
 
