@@ -163,9 +163,11 @@ class Budget:
         limits = tomllib.loads(file.read_text())
         self._test_limits: dict[str, dict[str, float]] = {name: limits[name] for name in ("test", "test_in_ci")}
         self._exceptions: dict[str, dict[str, Any]] = limits["exceptions"]
-        if os.environ.get("CI"):  # where tests take more examples, and coverage traces them
-            self._test_limits["test"]["units"] = self._test_limits["test_in_ci"]["units"]
-        self._run_limits: dict[str, float] = limits["run_in_ci" if os.environ.get("CI") else "run"] if whole else {}
+        time_of_run = "_at_night" if os.environ.get("NIGHTLY") else "_in_ci" if os.environ.get("CI") else ""
+        if time_of_run:  # tests take more examples, and coverage traces them
+            for test_limits in self._test_limits.values():
+                test_limits["units"] = limits["test" + time_of_run]["units"]
+        self._run_limits: dict[str, float] = limits["run" + time_of_run] if whole else {}
         self._sums: Counter[str] = Counter()
         self._costs: dict[str, dict[str, float]] = {}
         self._limits_of: dict[str, str] = {}

@@ -8,9 +8,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from budget import Budget
 from timeouts import WITHIN
 
 TESTS = Path(__file__).parent
@@ -30,18 +33,21 @@ LIMITS = """
 units = 1_000_000
 programs = {programs}
 [run_in_ci]
-units = 1_000_000
-programs = {programs}
+programs = 20
+[run_at_night]
+programs = 30
 [test]
 units = 10
 programs = 2
 databases = 2
 slept_ms = 100
 [test_in_ci]
-units = 1_000_000
+units = 100
 programs = 3
 databases = 2
 slept_ms = 100
+[test_at_night]
+units = 1_000
 [exceptions]
 "test_listed.py::test_starts_three" = {{ programs = 3, reason = "it compares three" }}
 """
@@ -78,6 +84,7 @@ def start(suite: Path, *words: str, **files: str) -> subprocess.Popen[str]:
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTEST_ADDOPTS": "",
         "CI": "",
+        "NIGHTLY": "",
     }
     return subprocess.Popen(
         [sys.executable, "-m", "pytest", "-q", *plugins, *words],
@@ -192,3 +199,27 @@ def test_tests_that_start_sleep_or_compute_too_much_make_the_run_red_one_by_one_
         ("the whole run", "programs"),
     ], out
     assert out.splitlines()[-1] == "red: over the budget in 6 of its limits, see above"
+
+
+@pytest.mark.parametrize(
+    ("variables", "units", "programs"),
+    [({}, 10, 5), ({"CI": "true"}, 100, 20), ({"CI": "true", "NIGHTLY": "true"}, 1_000, 30)],
+)
+def test_a_test_and_a_run_may_cost_more_in_ci_and_most_at_night(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], units: int, programs: int
+) -> None:
+    for name in ("CI", "NIGHTLY"):
+        monkeypatch.setenv(name, variables.get(name, ""))
+    (tmp_path / "budget.toml").write_text(LIMITS.format(programs=5))
+
+    def status(units: int, programs: int) -> int:
+        budget = Budget(whole=True, file=tmp_path / "budget.toml")
+        for number in range(programs):
+            cost = {"units": units, "programs": 1}
+            report = SimpleNamespace(nodeid=f"test_{number}", cost=cost, limits="test", processor_s=1.0)
+            budget.pytest_runtest_logreport(cast(Any, report))
+        session = SimpleNamespace(exitstatus=pytest.ExitCode.OK)
+        budget.pytest_sessionfinish(cast(Any, session))
+        return session.exitstatus
+
+    assert [status(units, programs), status(units + 1, programs), status(units, programs + 1)] == [0, 1, 1]
