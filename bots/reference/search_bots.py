@@ -29,6 +29,7 @@ from bots.search.kernels import (
 from bots.search.uct import RulesTreeSearch, has_tree_search
 from bots.tuning.weights import read_weights
 from bots.tuning.weights import weight_set_names as weight_names
+from machine.sums import sum_in_order
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import Game
@@ -278,7 +279,7 @@ class Greedy(CompiledBot):
         moves = rules.legal_moves(turn.position)
         for move in moves:
             outcomes = tree.outcomes(turn.position, move)
-            value = sum(float(chance) * value_of_state(tree, result) for chance, result in outcomes)
+            value = sum_in_order(float(chance) * value_of_state(tree, result) for chance, result in outcomes)
             if value > best:
                 best, equals = value, []
             if value == best:

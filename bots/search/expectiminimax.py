@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bots.evaluation.base import Evaluate, evaluate_as_draw
 from bots.search.base import MAX_DEPTH, ChanceNotSupported, M, S, SearchLimit, SearchResult, SearchTree
+from machine.sums import sum_in_order
 from protocol.games.base import Game
 
 
@@ -91,7 +92,7 @@ def _search(tree: SearchTree[S, M], root: S, depth: int, *, chance: bool) -> Sea
             if len(outcomes) == 1:
                 value, rest = visit(outcomes[0][1], ply + 1)
             elif chance:
-                value = sum(float(share) * visit(result, ply + 1)[0] for share, result in outcomes)
+                value = sum_in_order(float(share) * visit(result, ply + 1)[0] for share, result in outcomes)
             else:
                 raise ChanceNotSupported(rules.name)
             if value > best if mover == tree.seat else value < best:

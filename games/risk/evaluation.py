@@ -16,6 +16,7 @@ from games.risk.measuring.features import measure_features
 from games.risk.rules.board import Board
 from games.risk.rules.campaign import MIN_CLASSIC_DRAFT, Campaign, Position
 from games.risk.rules.duel import NO_OWNER
+from machine.sums import sum_in_order
 from protocol.games.base import Game
 
 FEATURES_BOUND = 0.999
@@ -24,8 +25,9 @@ FEATURES_BOUND = 0.999
 
 def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL_WEIGHTS) -> float:
     """Return the weighted mean of the four features from `measure_features`, mapped from 0 … 1 to −1 … 1."""
-    mean = sum(weight * feature for weight, feature in zip(weights, measure_features(rules, state, seat), strict=True))
-    return FEATURES_BOUND * (2 * mean / (sum(weights) or 1.0) - 1)
+    pairs = zip(weights, measure_features(rules, state, seat), strict=True)
+    mean = sum_in_order(weight * feature for weight, feature in pairs)
+    return FEATURES_BOUND * (2 * mean / (sum_in_order(weights) or 1.0) - 1)
 
 
 def unam(rules: Game[Any, Any], state: Any, seat: int) -> float:
@@ -113,7 +115,7 @@ def outlook(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[floa
     assert isinstance(rules, Campaign)
     named = OutlookWeights(*weights)
     shares = [strength(rules, state, each, named) for each in range(rules.seats)]
-    return FEATURES_BOUND * (2 * shares[seat] / sum(shares) - 1)
+    return FEATURES_BOUND * (2 * shares[seat] / sum_in_order(shares) - 1)
 
 
 def strength(rules: Campaign, state: Position, seat: int, outlook_weights: OutlookWeights) -> float:

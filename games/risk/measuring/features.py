@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from games.risk.rules.board import Board
 from games.risk.rules.duel import NO_OWNER, Duel
+from machine.sums import sum_in_order
 from protocol.games.base import Game
 
 DEFAULT_FULL_TROOPS = 10
@@ -56,7 +57,7 @@ def _borders(
     """
     seat, own = owner[territory], troops[territory]
     shares = [own / (own + troops[other]) for other in neighbours if owner[other] not in (seat, NO_OWNER)]
-    return (sum(shares) / len(shares), len(shares) / len(neighbours)) if shares else (1.0, 0.0)
+    return (sum_in_order(shares) / len(shares), len(shares) / len(neighbours)) if shares else (1.0, 0.0)
 
 
 Sums = list[float]

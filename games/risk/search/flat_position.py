@@ -19,6 +19,7 @@ from games.risk.rules.campaign import MAX_PLAYERS
 from games.risk.rules.duel import NO_OWNER
 from machine.compiled import compiled, entry, inlined, ints, zeros
 from machine.generator import SECOND_SLOT
+from machine.sums import sum_in_order
 
 NO_EVALUATION, FEATURES, UNAM, OUTLOOK = range(4)
 """These numbers select an evaluation, as state[MODE]: NO_EVALUATION none, FEATURES the four features of
@@ -162,7 +163,8 @@ def scale_values(board: Board, weights: Sequence[float], opinion: float, max_tro
     as 1. Only `evaluate_unam` needs `max_troops`.
     """
     stretch = opinion * FEATURES_BOUND
-    territories, units, strength, compactness = (2 * stretch * weight / (sum(weights) or 1.0) for weight in weights)
+    total = sum_in_order(weights) or 1.0
+    territories, units, strength, compactness = (2 * stretch * weight / total for weight in weights)
     return [
         -stretch,
         compactness - stretch,
