@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -250,6 +251,13 @@ def free_port() -> int:
             _reservations.append(reservation)
             return port
         reservation.close()
+
+
+@pytest.fixture
+def socket_folder() -> Iterator[Path]:
+    """An empty folder for Unix sockets, whose paths have 100 characters at most: `tmp_path` may have more."""
+    with tempfile.TemporaryDirectory(prefix="arena-", dir="/tmp") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -6,12 +6,15 @@ Root alone can do that.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from packaging.markers import Marker
 
 from commands import REPOSITORY
 from programs import missing, program
@@ -131,8 +134,9 @@ class Engine:
         wheels = self._folder / "wheels"
         for lock in ("build", "image"):
             words = ["--no-deps", "--require-hashes", "--python-version", _PYTHON, "--quiet", "--dest", str(wheels)]
-            requirement = str(REPOSITORY / "requirements" / f"{lock}.lock")
-            command = [sys.executable, "-m", "pip", "download", *words, "--requirement", requirement]
+            requirements = self._folder / f"{lock}.txt"
+            requirements.write_text(_without_markers((REPOSITORY / "requirements" / f"{lock}.lock").read_text()))
+            command = [sys.executable, "-m", "pip", "download", *words, "--requirement", str(requirements)]
             loaded = subprocess.run(command, capture_output=True, text=True, timeout=BUILT_WITHIN)
             assert loaded.returncode == 0, loaded.stderr
         return wheels
@@ -144,6 +148,19 @@ class Engine:
         self._place.stdin.close()
         self._place.wait()
         shutil.rmtree(self._folder)
+
+
+def _without_markers(lock: str) -> str:
+    """Return the packages of a lock that the image needs: pip would choose by the Python in which it runs itself."""
+    environment = {"python_version": _PYTHON, "python_full_version": f"{_PYTHON}.0"}
+    packages = []
+    for package in re.split(r"^(?=\S)", lock, flags=re.M):
+        marked = re.match(r"\S+( ; (.+?))(?: \\)?$", package, re.M)
+        if marked is None:
+            packages.append(package)
+        elif Marker(marked[2]).evaluate(environment):
+            packages.append(package.replace(marked[1], "", 1))
+    return "".join(packages)
 
 
 def _mirror() -> Sequence[str]:

@@ -84,13 +84,13 @@ async def restarted(arena: Served, times: int) -> None:
 
 
 async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, socket_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And systemd is told of what happens."""
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
         systemd.settimeout(WITHIN)
-        systemd.bind(str(tmp_path / "notify"))
-        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        systemd.bind(str(socket_folder / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(socket_folder / "notify"))
         async with serving(tmp_path / "data", "--web-port", "0") as arena:
             assert await told(systemd) == "READY=1"
             await assert_everybody_is_let_in(arena)

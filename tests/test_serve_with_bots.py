@@ -40,12 +40,12 @@ async def newcomer(url: str, folder: Path) -> str:
 
 
 async def test_systemd_is_told_when_the_server_is_ready_how_it_is_and_that_it_stops(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, socket_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
         systemd.settimeout(WITHIN)
-        systemd.bind(str(tmp_path / "notify"))
-        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        systemd.bind(str(socket_folder / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(socket_folder / "notify"))
         monkeypatch.setenv("WATCHDOG_USEC", "60000000")
         async with hosting(tmp_path / "data"):
             told = [await asyncio.to_thread(systemd.recv, 1000) for _ in range(2)]

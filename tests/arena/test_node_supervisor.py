@@ -30,21 +30,23 @@ time.sleep(1000)
 """A node that serves once, and can't start again."""
 
 
-async def test_a_node_that_gives_no_sign_of_life_is_killed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_node_that_gives_no_sign_of_life_is_killed(
+    socket_folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     stop = set_when_logged(caplog, "node a has not answered for 0.01 s: it is killed")
     timeouts = SupervisorTimeouts(watchdog_timeout_s=0.01)
-    assert await NodeProcess("a", (sys.executable, "-c", HANGING), tmp_path, timeouts).keep_running(stop) == 0
+    assert await NodeProcess("a", (sys.executable, "-c", HANGING), socket_folder, timeouts).keep_running(stop) == 0
     assert stop.is_set()
 
 
 async def test_a_node_that_has_served_is_started_again_where_it_can_not_begin(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    socket_folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As its database is away: nobody stops the other nodes, nor this one."""
     monkeypatch.setattr(serve_nodes, "RESTART_DELAY_S", 0.01)
     stop = set_when_logged(caplog, "node a ended with exit code 1; it is restarted")
-    command = (sys.executable, "-I", "-S", "-c", FAILING_LATER, str(tmp_path / "has served"))
-    node = NodeProcess("a", command, tmp_path, SupervisorTimeouts())
+    command = (sys.executable, "-I", "-S", "-c", FAILING_LATER, str(socket_folder / "has served"))
+    node = NodeProcess("a", command, socket_folder, SupervisorTimeouts())
     running = asyncio.create_task(node.keep_running(stop))
     await node.is_ready.wait()
     node.send(signal.SIGKILL)

@@ -18,13 +18,13 @@ from timeouts import WITHIN
 
 
 @pytest.fixture(params=["file", "abstract"])
-def systemd(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[socket.socket, str]]:
+def systemd(request: pytest.FixtureRequest, socket_folder: Path) -> Iterator[tuple[socket.socket, str]]:
     """A socket that hears, and what NOTIFY_SOCKET says of it."""
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as hears:
         hears.settimeout(WITHIN)
         if request.param == "file":
-            hears.bind(str(tmp_path / "notify"))
-            yield hears, str(tmp_path / "notify")
+            hears.bind(str(socket_folder / "notify"))
+            yield hears, str(socket_folder / "notify")
         else:
             hears.bind("")  # the kernel chooses an abstract one
             name = hears.getsockname()
@@ -75,12 +75,12 @@ async def test_where_nobody_asked_it_is_not_even_looked_how_the_server_is() -> N
     assert next(states) == "well"
 
 
-def test_who_did_not_hear_is_told_what_comes_then(tmp_path: Path) -> None:
-    manager = ServiceManager({"NOTIFY_SOCKET": str(tmp_path / "notify")})
+def test_who_did_not_hear_is_told_what_comes_then(socket_folder: Path) -> None:
+    manager = ServiceManager({"NOTIFY_SOCKET": str(socket_folder / "notify")})
     manager.notify("READY=1")
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as hears:
         hears.settimeout(WITHIN)
-        hears.bind(str(tmp_path / "notify"))
+        hears.bind(str(socket_folder / "notify"))
         manager.notify("STOPPING=1")
         assert hears.recv(1000) == b"STOPPING=1"
 
