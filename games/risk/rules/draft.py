@@ -7,8 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from machine.sums import sum_in_order
-
 
 def pressure_draft(
     neighbours: Sequence[Sequence[int]], owner: Sequence[int], troops: Sequence[int], seat: int, units: int
@@ -23,7 +21,9 @@ def pressure_draft(
     """
     pressure = territories_by_pressure(neighbours, owner, troops, seat)
     kept = list(pressure)[: (len(pressure) + 1) // 2]
-    total = sum_in_order(pressure[at] for at in kept)
+    total = 0.0
+    for at in kept:  # not sum(), which rounds differently, so that a compiled copy gives the same
+        total += pressure[at]
     placed = dict.fromkeys(kept, 0)
     left = units
     for at in kept:
