@@ -3,7 +3,7 @@
 All packages but `protocol` may import it; it may import only `protocol`.
 
 - Loops: compiled.py runs loops with numba or as plain Python, generator.py generates random numbers for them.
-  compiled_cache.py, cache.py and source_digest.py cache compiled code.
+  compiled_cache.py, cache.py and source_digest.py cache compiled code. sums.py adds floats as they do.
 - Time and load: event_loop.py, timestamps.py, timeouts.py, backoff.py (retries), keyed_limiter.py
   (rate limits, and waits after failures), keyed_items.py, histogram.py, cores.py and memory.py.
 - Files: atomic_write.py writes a file whole or not at all, file_lock.py locks one. input_file.py, output_file.py and

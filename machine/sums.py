@@ -8,9 +8,9 @@ from functools import reduce
 
 
 def sum_in_order(numbers: Iterable[float]) -> float:
-    """Return the sum of `numbers`, added from left to right and rounded after each addition, as compiled code does it.
+    """Return the sum of `numbers`, added from left to right and rounded after each addition, as in compiled loops.
 
-    `sum` rounds so up to Python 3.11 and less from 3.12 on. What decides a move must not depend on that: of two moves
-    that are equal in one version, one would be better in the other, and a seed would play another match.
+    `sum` does that up to Python 3.11; from 3.12 on it corrects its rounding. With `sum`, two moves that are equally
+    good in one version could differ in the other, and the same seed would play another match.
     """
     return reduce(operator.add, numbers, 0.0)
