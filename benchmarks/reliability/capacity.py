@@ -1,7 +1,8 @@
 """Run a thousand bots in five hundred matches on one core. Count lost matches, and measure the time of a ply and the
 memory.
 
-All bots seek unrated nim and move after `--pace` seconds. The server is pinned to one core; the bots use the others.
+All bots seek unrated nim. Before a move, each waits for 0.5 to 1.5 times `--pace` seconds, so that they do not all move
+at once. The server is pinned to one core; the bots use the others.
 Usage: python benchmarks/reliability/capacity.py [--bots 1000] [--seconds 600] [--pace 0.2] [--small]
 Exit status 1 if a match ended because of the server, or if the end of a match was sent but not stored.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+import zlib
 from collections import Counter
 
 import uvloop
@@ -42,6 +44,10 @@ class Crowd:
         """Let the bots finish their current matches, and start no new ones."""
         self._stopping = True
 
+    def _pause(self, match: str, ply: int) -> float:
+        """Return the seconds after which a bot makes this move. Its opponent subtracts them from what it has waited."""
+        return self._pace * (0.5 + zlib.crc32(f"{match} {ply}".encode()) / 2**32)
+
     async def play(self, number: int) -> None:
         """Play one match after the other as a bot with this number. A hundred bots share an address."""
         raw = await RawConnection.enter(self._port, f"bot-{number}", source=f"127.0.0.{1 + number // 100}")
@@ -51,9 +57,8 @@ class Crowd:
             while True:
                 told = await raw.receive()
                 now = time.perf_counter()
-                if moved and told["type"] in ("turn", "end"):
-                    self.felt.plies.append(now - moved - self._pace)  # the pace is the opponent's own delay
-                    moved = 0.0
+                if moved and told["type"] == "turn":
+                    self.felt.plies.append(now - moved - self._pause(told["match"], told["ply"] - 1))
                 match told["type"]:
                     case "start":
                         self.under_way += 1
@@ -61,11 +66,12 @@ class Crowd:
                             self.complete.set()
                         raw.send(type="ready", match=told["match"])
                     case "turn":
-                        await asyncio.sleep(self._pace)
+                        await asyncio.sleep(self._pause(told["match"], told["ply"]))
                         move = next(move for move in told["legal"] if move["take"] == 1)
                         moved = time.perf_counter()
                         raw.send(type="move", match=told["match"], ply=told["ply"], move=move)
                     case "end":
+                        moved = 0.0
                         self.under_way -= 1
                         self.told.add(told["match"])
                         self.reasons[told["reason"]] += 1
