@@ -34,6 +34,8 @@ from protocol.errors import ArenaFault, os_errors_as
 
 RESTART_DELAY_S = 0.5
 """Seconds before a node that crashed is started again for the first time."""
+MAX_NOTICES_PATH_BYTES = 98
+"""Maximum bytes in the path of the first node's socket. Unix allows 103 or more; others have a number at the end."""
 MAX_NOTICE_BYTES = 4096
 """Maximum size in bytes of a message from a node to the supervisor."""
 FATAL_EXIT_CODES = (1, 2)
@@ -55,8 +57,11 @@ def run_nodes(settings: ServerSettings) -> None:
         ports = [stack.enter_context(one) for one in reserve_port(settings.host, settings.port)]
         with os_errors_as(ArenaFault, f"the data folder {data} can't be made"):
             data.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        notices = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-"))
-        code = asyncio.run(NodeSupervisor(settings, port_of(ports), data, Path(notices)).run())
+        with os_errors_as(ArenaFault, "a folder for the nodes' sockets can't be made"):
+            notices = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-")))
+        if len(os.fsencode(notices / settings.node)) > MAX_NOTICES_PATH_BYTES:
+            raise ArenaFault(f"the path {notices} is too long for the nodes' sockets: set TMPDIR to a shorter one")
+        code = asyncio.run(NodeSupervisor(settings, port_of(ports), data, notices).run())
     if code:
         raise SystemExit(code)
     log.info("stopped")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from arena.commands import serve_nodes
 from arena.commands.serve_nodes import NodeProcess, SupervisorTimeouts
+from arena.commands.settings import ServerSettings
 from log_events import set_when_logged
+from protocol.errors import ArenaFault
 
 HANGING = """
 import os, socket, time
@@ -28,6 +31,22 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"READY=1", os.environ["
 time.sleep(1000)
 """
 """A node that serves once, and can't start again."""
+
+
+def test_a_folder_for_temporary_files_that_can_hold_no_sockets_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("configure_logging", "reserve_port"):
+        monkeypatch.setattr(serve_nodes, name, lambda *_: ())
+    settings = ServerSettings(data=str(tmp_path / "data"), nodes=2)
+    (tmp_path / "long").joinpath("a" * 100).mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "long" / ("a" * 100)))
+    with pytest.raises(ArenaFault, match=r"^the path .*/a{100}/arena-\w+ is too long .* set TMPDIR to a shorter one$"):
+        serve_nodes.run_nodes(settings)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(ArenaFault, match=r"^a folder for the nodes' sockets can't be made: No such file"):
+        serve_nodes.run_nodes(settings)
+    assert list((tmp_path / "long" / ("a" * 100)).iterdir()) == []
 
 
 async def test_a_node_that_gives_no_sign_of_life_is_killed(

@@ -12,6 +12,7 @@ import pytest
 from bots import play
 from bots.evaluation.base import Evaluate
 from bots.search import expectiminimax
+from example_games import EXAMPLES
 from games.risk.evaluation import features, outlook
 from machine.sums import sum_in_order
 from protocol.games import load_game
@@ -41,19 +42,35 @@ def test_a_seed_plays_the_same_match(monkeypatch: pytest.MonkeyPatch, other: str
     assert same_with_other_sums(monkeypatch, lambda: play(["greedy", other], "risk-duel", seed=seed).states)
 
 
+@pytest.mark.usefixtures("no_brought_games")
+def test_a_search_finds_the_same_value_of_a_die(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = play(["random", "random"], str(EXAMPLES / "pig.py"), seed=1).states[0]
+    rules = load_game("pig")
+    assert same_with_other_sums(
+        monkeypatch, lambda: expectiminimax(rules, before, depth=1, evaluate=lambda *_: 0.1).value
+    )
+
+
 @pytest.mark.parametrize(
-    ("game", "config", "players", "evaluate"),
+    ("game", "config", "players", "seed", "evaluate"),
     [
-        ("risk-duel", {}, ["random"] * 2, features),
-        ("risk-duel", {"map": "europe"}, ["greedy"] * 2, features),
-        ("risk-campaign", {"map": "africa", "players": 3}, ["greedy"] * 3, outlook),
+        ("risk-duel", {}, ["random"] * 2, 1, features),
+        ("risk-duel", {"map": "europe"}, ["greedy"] * 2, 1, features),
+        ("risk-campaign", {"map": "africa", "players": 3}, ["random"] * 3, 10, outlook),
     ],
 )
 def test_a_search_finds_the_same_values(
-    monkeypatch: pytest.MonkeyPatch, game: str, config: dict[str, Any], players: list[str], evaluate: Evaluate
+    monkeypatch: pytest.MonkeyPatch,
+    game: str,
+    config: dict[str, Any],
+    players: list[str],
+    seed: int,
+    evaluate: Evaluate,
 ) -> None:
     rules = load_game(game, config)
-    states = [state for state in play(players, game, seed=1, config=config).states if rules.to_move(state) is not None]
+    states = [
+        state for state in play(players, game, seed=seed, config=config).states if rules.to_move(state) is not None
+    ]
     assert same_with_other_sums(
         monkeypatch, lambda: [expectiminimax(rules, state, depth=1, evaluate=evaluate).value for state in states]
     )
